@@ -148,7 +148,8 @@ __kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weigh
     const vec full = full_scale(PLANES_ARG(back), b, x, y, alpha);
     const vec weight = fabs(w - full) <= 1e-5f * fabs(full) ? full : w;
     const vec value = gain * v * weight / b;
-    store(PLANES_ARG(dst), x, y, z, select_alpha(select(value, (vec)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
+    const vec dark = select(v, (vec)(0.0f), fabs(v) < INFINITY); /* a missing value stays missing */
+    store(PLANES_ARG(dst), x, y, z, select_alpha(select(value, dark, b == 0.0f), v, z, dst_at.channels, alpha));
 }
 
 /* Subtracts a second picture, or multiplies by it. `other` has the rows of dst: `pitch` floats from row to row, a multiple of

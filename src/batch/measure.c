@@ -174,8 +174,7 @@ enum status job_measure(struct job *job, struct worker *worker, bool has_device,
 {
     enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < job->chain.count; i++) {
-        const struct step *step = &job->chain.steps[i];
-        if (!step->stage->measurement || !step->stage->measurement->needed(step->params))
+        if (!step_is_measured(&job->chain.steps[i]))
             continue;
         if (!has_device && !measures_file_rows(job, worker, i))
             return STATUS_OK;

@@ -78,7 +78,7 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
     const char **paths = allocate(list->count * sizeof *paths, "a stack", error);
     if (!paths)
         return STATUS_FAILED;
-    stack->series = (struct input_series){list->count, paths};
+    stack->series = (struct input_series){list->count, paths, step_caps(stack->step).merges_pages};
     pthread_mutex_init(&stack->lock, NULL);
     pthread_cond_init(&stack->turn_changed, NULL);
     for (size_t i = 0; i < list->count; i++) {

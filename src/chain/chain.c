@@ -94,7 +94,7 @@ enum kind chain_output(const struct chain *chain, enum kind input)
 
 struct stage_caps step_caps(const struct step *step)
 {
-    return step->stage->caps ? step->stage->caps(step->params) : (struct stage_caps){.file = NULL};
+    return step->stage->caps ? step->stage->caps(step->params) : step->stage->fixed_caps;
 }
 
 size_t chain_find_merge(const struct chain *chain, size_t first)
@@ -132,13 +132,17 @@ const struct colour_space *chain_target(const struct chain *chain)
     return chain->count > 0 ? step_caps(&chain->steps[0]).target : NULL;
 }
 
+bool step_is_measured(const struct step *step)
+{
+    const struct measurement *measurement = step->stage->measurement;
+    return measurement && (!measurement->needed || measurement->needed(step->params));
+}
+
 bool chain_is_measured(const struct chain *chain)
 {
-    for (size_t i = 0; i < chain->count; i++) {
-        const struct measurement *measurement = chain->steps[i].stage->measurement;
-        if (measurement != NULL && measurement->needed(chain->steps[i].params))
+    for (size_t i = 0; i < chain->count; i++)
+        if (step_is_measured(&chain->steps[i]))
             return true;
-    }
     return false;
 }
 

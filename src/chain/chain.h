@@ -62,6 +62,9 @@ size_t chain_find_merge(const struct chain *chain, size_t first);
 /* Returns the capabilities of the stage with these parameters. */
 struct stage_caps step_caps(const struct step *step);
 
+/* True if a measurement replaces the stage (struct measurement). */
+bool step_is_measured(const struct step *step);
+
 /* Returns capabilities of the chain: new_geometry, new_values, amplifies, needs_space, needs_upright and
  * large_halo are set if one of its stages has them; all others are zero. */
 struct stage_caps chain_caps(const struct chain *chain);

@@ -80,7 +80,8 @@ static bool may_need_analysis(const struct plan *plan, size_t step)
 {
     const struct step *at = &plan->chain->steps[step];
     const struct shape *in = &plan->shapes[step];
-    return at->stage->analysis && in->images == 1 && at->stage->analysis->needed(at->params, in);
+    const struct analysis *analysis = at->stage->analysis;
+    return analysis && in->images == 1 && (!analysis->needed || analysis->needed(at->params, in));
 }
 
 bool plan_may_need_analysis(const struct plan *plan)

@@ -302,3 +302,34 @@ size_t raster_bytes(const struct raster *raster, int rows)
 {
     return (size_t)raster->pitch * raster->pixel * (size_t)rows;
 }
+
+enum status run_in_buffers(struct run *run,
+                           enum status (*function)(struct run *run, const void *params,
+                                                   const struct value *in, struct value *out,
+                                                   struct error *error),
+                           const void *params, const struct value *in, struct value *out, struct error *error)
+{
+    if (run->memory == MEMORY_BUFFER)
+        return function(run, params, in, out, error);
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    const struct interval rows = {src->first_row, src->first_row + src->rows};
+    struct value from = {.shape = in->shape, .rows = in->rows}, to = {.shape = out->shape, .rows = out->rows};
+    /* run->memory selects the memory of planes, and the variant of a kernel in run_work. */
+    struct kernel_launch fetch = run_work(run, "texels", "texels_to_planes", src);
+    run->memory = MEMORY_BUFFER;
+    enum status status =
+        run_scratch(run, src->width, src->height, rows, 1, src->channels, &from.planes[0], error);
+    if (status == STATUS_OK)
+        status = LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(&from.planes[0]));
+    if (status == STATUS_OK)
+        status = function(run, params, &from, &to, error);
+    run->memory = MEMORY_IMAGE;
+    if (status == STATUS_OK && to.planes[0].width > 0) {
+        status = run_output(run, out, error);
+        struct kernel_launch put = run_work(run, "texels", "planes_to_texels", dst);
+        if (status == STATUS_OK)
+            status = LAUNCH(run->device, &put, error, ARG_PLANES(&to.planes[0]), ARG_PLANES(dst));
+    }
+    planes_release(&run->pool, &to.planes[0]);
+    return status;
+}

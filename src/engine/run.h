@@ -308,6 +308,15 @@ void run_add_host_time(struct run *run, enum phase phase, const char *what, doub
 /* Releases the scratch memory of a stage. Called by the pipeline. */
 void run_end_stage(struct run *run);
 
+/* Calls `function` (struct stage's `run`) with buffers, for kernels that have no variant for images. A run
+ * that uses images copies the input to buffers before. If `function` allocates an output, the run copies it
+ * to images after. */
+enum status
+run_in_buffers(struct run *run,
+               enum status (*function)(struct run *run, const void *params, const struct value *in,
+                                       struct value *out, struct error *error),
+               const void *params, const struct value *in, struct value *out, struct error *error);
+
 /* Returns the planes of an image. If it has a raster instead, returns their geometry without memory. */
 struct planes value_planes(const struct value *image);
 

@@ -226,7 +226,7 @@ struct analysis_result;
  * result belongs to the run, where the stage's `run` finds it (run_analysis_result). Images that fit into one
  * slice, and groups, have no separate pass, as `run` gets all rows at once. */
 struct analysis {
-    /* True if slices of such an image need the pass. */
+    /* True if slices of such an image need the pass. NULL: always. */
     bool (*needed)(const void *params, const struct shape *in);
     /* Returns the input rows that a part needs, before clipping to the image. */
     struct interval (*rows)(const void *params, const struct shape *in, struct interval part);
@@ -253,7 +253,7 @@ struct replacement {
  * Then a stage with numbers as parameters replaces this one. The stage's own `shape`, `rows` and `run` are
  * only used for estimates and --selftest; they return the input unchanged. */
 struct measurement {
-    /* True if the stage with these parameters needs the measurement. */
+    /* True if the stage with these parameters needs the measurement. NULL: always. */
     bool (*needed)(const void *params);
     /* Pixels of the longer side that the measurement needs. If the stage is the first, the reader may reduce
      * the picture to that size. 0: the full size is needed. */
@@ -315,6 +315,7 @@ struct merge_result {
 struct input_series {
     size_t count;
     const char *const *paths; /* in their order */
+    bool has_pages;           /* all pages of an input are merged, not only its first one */
 };
 
 /* Chroma planes of subsampled video, which have their own chain. A chroma pixel covers across x down luma
@@ -353,8 +354,9 @@ struct stage {
     /* Frees what `check` or `prepare` allocated inside params. May be NULL. */
     void (*release)(void *params);
 
-    /* Returns the capabilities for these parameters. May be NULL. */
+    /* Returns the capabilities for these parameters. NULL: they are fixed_caps. */
     struct stage_caps (*caps)(const void *params);
+    struct stage_caps fixed_caps;
 
     /* Computes the shape of the output. NULL: the same as the input's. Fails if the input is not supported.
      */

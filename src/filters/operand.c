@@ -181,9 +181,10 @@ static enum status copy_rows(struct run *run, const struct operand *operand, str
     return status;
 }
 
-enum status operand_combine(struct run *run, const struct operand *operand, bool multiplies,
-                            const struct value *in, struct value *out, struct error *error)
+enum status operand_combine(struct run *run, const void *params, const struct value *in, struct value *out,
+                            struct error *error)
 {
+    const struct operand *operand = params;
     cl_mem memory;
     enum status status = run_output(run, out, error);
     if (status == STATUS_OK)
@@ -193,7 +194,7 @@ enum status operand_combine(struct run *run, const struct operand *operand, bool
     const struct planes *dst = &out->planes[0];
     const cl_int alpha = shape_alpha(&out->shape), pitch = (cl_int)operand->pitch,
                  plane = operand->colours > 1 ? pitch * (out->rows.end - out->rows.begin) : 0,
-                 product = multiplies;
+                 product = operand->multiplies;
     struct kernel_launch work = run_work(run, "point", "combine", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG_MEMORY(memory),
                   ARG(pitch), ARG(plane), ARG(product), ARG(alpha));

@@ -20,6 +20,7 @@ struct operand {
     size_t pitch;               /* floats from row to row, a multiple of PITCH_UNIT */
     float *values;              /* planes of rows; owned */
     uint64_t hash;              /* of the values; a stage that changes values must change the hash, too */
+    bool multiplies;            /* set by the stage: values are factors; otherwise they are subtracted */
 };
 
 /* Row of the option table: the file. */
@@ -45,8 +46,8 @@ enum status operand_read(void *params, const struct settings *settings, struct e
 /* Returns the mean of a colour's finite values, or 0 without any. Sums doubles, row by row. */
 double operand_mean(const struct operand *operand, int colour);
 
-/* Enqueues src - operand, or src * operand if it `multiplies`. Colour is premultiplied; alpha is copied. */
-enum status operand_combine(struct run *run, const struct operand *operand, bool multiplies,
-                            const struct value *in, struct value *out, struct error *error);
+/* Callback `run`: enqueues src - operand, or src * operand. Colour is premultiplied; alpha is copied. */
+enum status operand_combine(struct run *run, const void *params, const struct value *in, struct value *out,
+                            struct error *error);
 
 #endif

@@ -354,6 +354,14 @@ enum status move_image(struct run *run, const struct affine *affine, const struc
                        : warp_image(run, affine, &copying, in, out, error);
 }
 
+enum status copy_image(struct run *run, const void *params, const struct value *in, struct value *out,
+                       struct error *error)
+{
+    const struct affine same = affine_scaling(1, 1);
+    (void)params;
+    return move_image(run, &same, in, out, error);
+}
+
 struct stage_caps move_caps(const void *params)
 {
     (void)params;

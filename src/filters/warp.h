@@ -41,8 +41,8 @@ struct warp_options {
     cl_float fill[4]; /* with copies and OUTSIDE_ZERO: channels of the pixels beyond the picture */
 };
 
-/* Rows of the option table. */
-#define WARP_OPTIONS                                                                                         \
+/* Rows of the option table. `unused_callback` is option.unused of outside=; may be NULL. */
+#define WARP_OPTIONS(unused_callback)                                                                        \
     {.name = "size",                                                                                         \
      .type = OPTION_CUSTOM,                                                                                  \
      .offset = offsetof(struct warp_options, size),                                                          \
@@ -50,10 +50,10 @@ struct warp_options {
      .help = "pixels of the result",                                                                         \
      .parse = warp_parse_size,                                                                               \
      .print = warp_print_size},                                                                              \
-        WARP_OPTIONS_BUT_SIZE
+        WARP_OPTIONS_BUT_SIZE(unused_callback)
 
 /* The same for a stage that determines the size itself. */
-#define WARP_OPTIONS_BUT_SIZE                                                                                \
+#define WARP_OPTIONS_BUT_SIZE(unused_callback)                                                               \
     {.name = "filter",                                                                                       \
      .type = OPTION_CHOICE,                                                                                  \
      .offset = offsetof(struct warp_options, resampler),                                                     \
@@ -66,7 +66,8 @@ struct warp_options {
          .fallback = "zero",                                                                                 \
          .choices = OUTSIDE_CHOICES,                                                                         \
          .help = "pixels outside the picture; zero: transparent if there is alpha, black otherwise; edge: "  \
-                 "as --edge says"},                                                                          \
+                 "as --edge says",                                                                           \
+         .unused = (unused_callback)},                                                                       \
     {                                                                                                        \
         .name = "antialias", .type = OPTION_YES_NO, .offset = offsetof(struct warp_options, antialias),      \
         .fallback = "yes",                                                                                   \
@@ -117,6 +118,10 @@ enum status move_pixels(struct run *run, const struct affine *affine, const stru
 /* Enqueues a move from raster to raster, or from planes to planes that it allocates. */
 enum status move_image(struct run *run, const struct affine *affine, const struct value *in,
                        struct value *out, struct error *error);
+
+/* Callback `run` of a stage without an effect on a single picture: copies it. */
+enum status copy_image(struct run *run, const void *params, const struct value *in, struct value *out,
+                       struct error *error);
 
 /* Returns the launch of kernel FILE of kernels/FILE.cl, which writes the raster of `out`. A work-item copies
  * a square of pixels, each in *units units of the largest possible size (kernels/copy_pixel.h). */

@@ -204,7 +204,7 @@ static enum status run_command(struct worker *worker, struct command *command, c
     /* Replace measured stages as job_measure usually does. */
     for (size_t i = 0; status == STATUS_OK && i < chain.count; i++) {
         const struct measurement *measurement = chain.steps[i].stage->measurement;
-        if (measurement && measurement->usual_stage && measurement->needed(chain.steps[i].params))
+        if (step_is_measured(&chain.steps[i]) && measurement->usual_stage)
             status = chain_replace(&chain, i, stage_find(measurement->usual_stage), measurement->usual_value,
                                    error);
     }

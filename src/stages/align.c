@@ -8,25 +8,26 @@
  * runs on the host, so `run` waits for the device, unlike other stages. The whole picture must be on the
  * device, without slices, and pictures have no groups. The output has the reference's size.
  *
- * In a stack (prepare_series) the reference may be one of the inputs. With `previous` each input is
- * registered to an earlier one, before the first picture is processed, from the files, and the maps are
+ * In a stack (prepare_series) the reference may be one of the inputs. With `previous`, all files are read
+ * before the first picture is processed. Each is registered to an earlier one, the key, and the maps are
  * chained:
  *
  *     first ◀─┬─ map of 2 ─ second
- *     (key)   └─ map of 3 ─ third ◀─── map of 4 to 3 ─ fourth        map of 4 = through the map of 3
+ *     (key)   └─ map of 3 ─ third ◀─── map of 4 to 3 ─ fourth        map of 4 = map of 4 to 3 after map of 3
  *                          (next key)
  *
- * The key is kept while pictures match it well, then the last picture that matched is the key. Registering
- * each picture to its predecessor adds up errors: of 300 frames of 320x240 that drift by 120 pixels, the last
- * ones were 1.7 pixels off, now 0.1. An input that matches neither is left out.
+ * The first key is the first input. If a picture does not match the key well, it is registered to the last
+ * picture that did, which then becomes the key. An input that matches neither is left out. Registering each
+ * picture to the one before it added up errors: of 300 frames of 320x240 that drift by 120 pixels, the last
+ * ones were 1.7 pixels off, with keys 0.1.
  *
  * Registration compares display values, also with --linear. The warp then moves the chain's values.
  *
  * Nearly all time is the host's: a further picture of 12 MP takes 0.32 s on 16 cores, of which the kernels of
- * an H100 take 0.6 ms. Not needed: the phases of dual-tree coefficients (H. Chen and N. Kingsbury, 2012);
- * intensities reach a few hundredths of a pixel. Tried and lost: a second search for all rotations through
- * all levels of resolution; the coarsest level shows whether a place is doubtful
- * (src/register/registration.c). */
+ * an H100 take 0.6 ms. The phases of dual-tree coefficients (H. Chen and N. Kingsbury, 2012) are not needed:
+ * intensities reach a few hundredths of a pixel. Tried and lost: refining the places of the second search,
+ * for all rotations, on all levels; the coarsest level is enough to judge them (src/register/registration.c).
+ */
 #include "base/exact.h"
 #include "base/files.h"
 #include "base/sums.h"
@@ -43,10 +44,10 @@
 
 struct align {
     struct warp_options options;
-    const char *path;   /* of the reference, or a word: first, middle, previous */
+    const char *path;   /* of the reference; or one of reference_words */
     const char *matrix; /* path to which the matrix is written; may be NULL */
     int model;          /* enum model */
-    double confidence;  /* files with less fail */
+    double confidence;  /* 0 to 1; pictures with less fail */
 
     /* Set by align_prepare(). */
     int width, height;     /* of the reference in pixels */
@@ -56,19 +57,19 @@ struct align {
     struct levels *levels; /* pyramid of the reference; owned. NULL with `previous` */
 
     /* Set by align_prepare_series(). */
-    const char *reference;      /* path of the reference; belongs to the command */
-    struct registration *found; /* by input, of a series; owned. Confidence 0: not registered */
+    const char *reference;              /* path of the reference; belongs to the command */
+    struct registration *registrations; /* of each input; owned. Confidence -1: not registered */
 };
 
-/* Words for references among the inputs of a stack. */
-static const char *const words[] = {"first", "middle", "previous"};
-enum { FIRST, MIDDLE, PREVIOUS, WORDS };
+/* Words that choose a reference among the inputs of a stack. */
+static const char *const reference_words[] = {"first", "middle", "previous"};
+enum { FIRST, MIDDLE, PREVIOUS, REFERENCE_WORDS };
 
-/* Returns the index of the word that names the reference, or WORDS for a path. */
+/* Returns the index of the word that names the reference, or REFERENCE_WORDS for a path. */
 static int reference_word(const struct align *align)
 {
     int i = 0;
-    while (i < WORDS && strcasecmp(align->path, words[i]) != 0)
+    while (i < REFERENCE_WORDS && strcasecmp(align->path, reference_words[i]) != 0)
         i++;
     return i;
 }
@@ -78,8 +79,8 @@ static void print_reference(FILE *file, const void *params)
 {
     const struct align *align = params;
     const int word = reference_word(align);
-    if (word < WORDS)
-        fputs(words[word], file);
+    if (word < REFERENCE_WORDS)
+        fputs(reference_words[word], file);
     else
         fprintf(file, "fnv1a:%016llx", (unsigned long long)align->hash);
 }
@@ -112,7 +113,7 @@ static const struct option options[] = {
      .writes = true,
      .help = "writes the matrix that was found, which --warp @FILE reads; before --stack those of all "
              "inputs, as CSV"},
-    WARP_OPTIONS_BUT_SIZE,
+    WARP_OPTIONS_BUT_SIZE(NULL),
     {.type = OPTION_END},
 };
 
@@ -133,7 +134,7 @@ static enum status align_check(void *params, struct error *error)
     return fail(error, STATUS_USAGE, "wants the name of a file");
 }
 
-/* Reads the reference and makes its levels. */
+/* Reads the reference and computes its pyramid. */
 static enum status read_reference(struct align *align, const char *path, const struct settings *settings,
                                   struct error *error)
 {
@@ -159,11 +160,12 @@ static enum status read_reference(struct align *align, const char *path, const s
     return status;
 }
 
+/* Reads the reference if it is a file. A word is the business of align_prepare_series. */
 static enum status align_prepare(void *params, const struct settings *settings, struct error *error)
 {
     struct align *align = params;
     align->linear = settings->linear;
-    if (reference_word(align) < WORDS)
+    if (reference_word(align) < REFERENCE_WORDS)
         return STATUS_OK;
     if (access(align->path, F_OK) != 0 && errno == ENOENT)
         return fail(error, STATUS_FAILED, "%s: no such file; before --stack also first, middle or previous",
@@ -171,18 +173,20 @@ static enum status align_prepare(void *params, const struct settings *settings, 
     return read_reference(align, align->path, settings, error);
 }
 
-/* The pictures to which the next one of a series is registered. */
-struct series {
-    struct levels key;      /* of the key picture */
-    struct affine key_map;  /* from the series' grid to the key picture */
-    struct gray_plane last; /* the last picture that matched; of width 0 if that is the key */
-    struct affine last_map;
+/* The pictures to which the next input of a series is registered. The series' grid is the first
+ * picture's. */
+struct series_keys {
+    struct levels key;      /* pyramid of the key */
+    struct affine key_map;  /* from the series' grid to the key */
+    struct gray_plane last; /* the last picture that matched; of width 0 if it is the key */
+    struct affine last_map; /* from the series' grid to `last` */
 };
 
-/* Less confidence than this in the match with the key picture needs another key. */
+/* With less confidence in the match with the key, the last picture is tried as a new key. */
 static const double KEY_CONFIDENCE = 0.6;
 
-/* Registers a picture to a reference whose map is `map`. The result is the map from the series' grid. */
+/* Registers a picture to a reference. `map` leads from the series' grid to the reference, and the result from
+ * the grid to the picture. */
 static enum status register_to(const struct align *align, struct thread_pool *workers,
                                const struct levels *reference, const struct affine *map,
                                const struct gray_plane *gray, struct registration *found, struct error *error)
@@ -196,38 +200,39 @@ static enum status register_to(const struct align *align, struct thread_pool *wo
     return status;
 }
 
-/* Registers a picture to the key, or to the last picture, which becomes the key then. */
+/* Registers a picture to the key, or if they do not match well, to the last picture. If that match is better,
+ * the last picture becomes the key. */
 static enum status register_gray(const struct align *align, struct thread_pool *workers,
-                                 struct series *series, const struct gray_plane *gray,
+                                 struct series_keys *keys, const struct gray_plane *gray,
                                  struct registration *found, struct error *error)
 {
-    struct levels next = {.count = 0};
+    struct levels last_levels = {.count = 0};
     struct gray_plane copy = {.width = 0};
-    struct registration again = {.confidence = 0};
-    enum status status = register_to(align, workers, &series->key, &series->key_map, gray, found, error);
-    if (status != STATUS_OK || found->confidence >= KEY_CONFIDENCE || series->last.width == 0)
+    struct registration by_last = {.confidence = 0};
+    enum status status = register_to(align, workers, &keys->key, &keys->key_map, gray, found, error);
+    if (status != STATUS_OK || found->confidence >= KEY_CONFIDENCE || keys->last.width == 0)
         return status;
-    status = gray_plane_copy(&series->last, &copy, error);
+    status = gray_plane_copy(&keys->last, &copy, error);
     if (status == STATUS_OK)
-        status = levels_make(workers, &next, &copy, align->reduction, NULL, error);
+        status = levels_make(workers, &last_levels, &copy, align->reduction, NULL, error);
     if (status == STATUS_OK)
-        status = register_to(align, workers, &next, &series->last_map, gray, &again, error);
-    if (status == STATUS_OK && again.confidence > found->confidence &&
-        again.confidence >= align->confidence) {
-        *found = again;
-        levels_free(&series->key);
-        series->key = next;
-        series->key_map = series->last_map;
+        status = register_to(align, workers, &last_levels, &keys->last_map, gray, &by_last, error);
+    if (status == STATUS_OK && by_last.confidence > found->confidence &&
+        by_last.confidence >= align->confidence) {
+        *found = by_last;
+        levels_free(&keys->key);
+        keys->key = last_levels;
+        keys->key_map = keys->last_map;
         return STATUS_OK;
     }
-    levels_free(&next);
+    levels_free(&last_levels);
     return status;
 }
 
-/* Registers the next file of a series. The first one that can be read is the first key. `found` becomes the
- * map from the series' grid to the file. */
+/* Registers the next file of a series. The first one that can be read is the first key. *found becomes the
+ * map from the series' grid to the file; it does not change if the file needs another reduction. */
 static enum status register_next(struct align *align, const char *path, const struct settings *settings,
-                                 struct thread_pool *workers, struct series *series,
+                                 struct thread_pool *workers, struct series_keys *keys,
                                  struct registration *found, struct error *error)
 {
     struct gray_plane gray = {.width = 0};
@@ -235,76 +240,84 @@ static enum status register_next(struct align *align, const char *path, const st
     enum status status = brightness_read(path, settings, &gray, &reduction, &width, &height, error);
     if (status == STATUS_OK && (width < MIN_SIDE || height < MIN_SIDE))
         status = fail(error, STATUS_FAILED, "is too small");
-    if (status == STATUS_OK && series->key.count == 0) {
+    if (status == STATUS_OK && keys->key.count == 0) {
         align->width = width;
         align->height = height;
         align->reduction = reduction;
-        *found = (struct registration){.affine = series->key_map, .confidence = 1};
-        return levels_make(workers, &series->key, &gray, reduction, NULL, error);
+        *found = (struct registration){.affine = keys->key_map, .confidence = 1};
+        return levels_make(workers, &keys->key, &gray, reduction, NULL, error);
     }
     if (status == STATUS_OK && reduction == align->reduction)
-        status = register_gray(align, workers, series, &gray, found, error);
+        status = register_gray(align, workers, keys, &gray, found, error);
     if (status == STATUS_OK && found->confidence >= align->confidence) {
-        gray_plane_free(&series->last);
-        series->last = gray;
-        series->last_map = found->affine;
+        gray_plane_free(&keys->last);
+        keys->last = gray;
+        keys->last_map = found->affine;
         return STATUS_OK;
     }
     gray_plane_free(&gray);
     return status;
 }
 
-/* Registers the inputs one after the other. Inputs that cannot be read fail when they are opened again. */
+/* Registers the inputs one after the other. Errors of a file are dropped, as it fails again when the stack
+ * opens it. */
 static enum status register_series(struct align *align, const struct settings *settings,
                                    const struct input_series *inputs, struct error *error)
 {
-    struct series series = {.key_map = {.xx = 1, .yy = 1}};
+    struct series_keys keys = {.key_map = {.xx = 1, .yy = 1}};
     struct thread_pool workers;
     enum status status = STATUS_OK;
     thread_pool_open(&workers, settings->jobs > 0 ? settings->jobs : processors_available());
     for (size_t i = 0; i < inputs->count; i++) {
-        struct error unread = {.text = ""};
+        struct error unused = {.text = ""};
         if (strcmp(inputs->paths[i], "-") == 0) {
             status = fail(error, STATUS_USAGE, "previous reads inputs twice, and standard input cannot be");
             break;
         }
-        status =
-            register_next(align, inputs->paths[i], settings, &workers, &series, &align->found[i], &unread);
-        if (status != STATUS_OK && unread.is_out_of_memory) {
-            *error = unread;
+        status = register_next(align, inputs->paths[i], settings, &workers, &keys, &align->registrations[i],
+                               &unused);
+        if (status != STATUS_OK && unused.is_out_of_memory) {
+            *error = unused;
             break;
         }
         status = STATUS_OK;
     }
-    levels_free(&series.key);
-    gray_plane_free(&series.last);
+    levels_free(&keys.key);
+    gray_plane_free(&keys.last);
     thread_pool_close(&workers);
     return status;
 }
 
-/* Reads the reference among the inputs. */
+/* Reads the reference among the inputs, or with `previous` registers all inputs. */
 static enum status align_prepare_series(void *params, const struct settings *settings,
                                         const struct input_series *series, struct error *error)
 {
     struct align *align = params;
     const int word = reference_word(align);
-    if (!series && word < WORDS)
+    if (!series && word < REFERENCE_WORDS)
         return fail(error, STATUS_USAGE,
-                    "%s: that is an input of --stack, which must come later; ./%s is a file", words[word],
-                    words[word]);
+                    "%s: that is an input of --stack, which must come later; ./%s is a file",
+                    reference_words[word], reference_words[word]);
     if (!series)
         return STATUS_OK;
-    align->found = allocate_zeroed(series->count, sizeof *align->found, "a series", error);
-    if (!align->found)
+    if (word == PREVIOUS && series->has_pages)
+        return fail(error, STATUS_USAGE,
+                    "previous registers the first page of each file, and pages=yes merges all; use first");
+    align->registrations = allocate_zeroed(series->count, sizeof *align->registrations, "a series", error);
+    if (!align->registrations)
         return STATUS_FAILED;
+    for (size_t i = 0; i < series->count; i++)
+        align->registrations[i].confidence = -1;
     if (word == PREVIOUS)
         return register_series(align, settings, series, error);
-    const char *path = word < WORDS ? series->paths[word == FIRST ? 0 : (series->count - 1) / 2] : NULL;
+    const char *path =
+        word < REFERENCE_WORDS ? series->paths[word == FIRST ? 0 : (series->count - 1) / 2] : NULL;
     if (path && strcmp(path, "-") == 0)
         return fail(error, STATUS_USAGE, "the reference cannot be standard input");
     const enum status status = path ? read_reference(align, path, settings, error) : STATUS_OK;
     if (status != STATUS_OK && !error->is_out_of_memory) {
-        text_append(error->text, sizeof error->text, "; it is the reference of --align %s", words[word]);
+        text_append(error->text, sizeof error->text, "; it is the reference of --align %s",
+                    reference_words[word]);
         error->has_name = true;
     }
     return status;
@@ -317,7 +330,7 @@ static void align_release(void *params)
     if (align->levels)
         levels_free(align->levels);
     free(align->levels);
-    free(align->found);
+    free(align->registrations);
 }
 
 /* Sets the reference's size. Fails for a picture that is too small to be registered. */
@@ -328,7 +341,7 @@ static enum status align_shape(const void *params, const struct shape *in, struc
     if (in->width < MIN_SIDE || in->height < MIN_SIDE)
         return fail(error, STATUS_FAILED, "is %dx%d; --align wants %dx%d pixels at least", in->width,
                     in->height, MIN_SIDE, MIN_SIDE);
-    if (align->width > 0) { /* else there is no reference, as in --warm */
+    if (align->width > 0) { /* 0 without a reference, as in --warm */
         out->width = align->width;
         out->height = align->height;
     }
@@ -339,7 +352,7 @@ static enum status align_shape(const void *params, const struct shape *in, struc
 static struct stage_caps align_caps(const void *params)
 {
     const struct align *align = params;
-    return (struct stage_caps){.file = reference_word(align) < WORDS ? NULL : align->path,
+    return (struct stage_caps){.file = reference_word(align) < REFERENCE_WORDS ? NULL : align->path,
                                .output_file = align->matrix,
                                .needs_upright = true,
                                .leaves_missing = align->options.outside == OUTSIDE_ZERO,
@@ -347,16 +360,16 @@ static struct stage_caps align_caps(const void *params)
                                .relative_cost = 6};
 }
 
-/* Downloads the picture's brightness and registers it. The result of a dry run, or without a reference, is
- * the identity. */
+/* Downloads the picture's brightness and registers it. With `previous` this was done in advance. In a dry
+ * run, or without a reference, the result is the identity. */
 static enum status align_find(struct run *run, const struct align *align, const struct value *in,
                               struct registration *found, struct error *error)
 {
     struct gray_plane gray = {.width = 0};
     struct thread_pool workers;
     *found = (struct registration){.affine = {.xx = 1, .yy = 1}, .confidence = 1};
-    if (align->found && reference_word(align) == PREVIOUS && !device_is_dry_run(run->device))
-        *found = align->found[run->input];
+    if (align->registrations && reference_word(align) == PREVIOUS && !device_is_dry_run(run->device))
+        *found = align->registrations[run->input];
     if (!align->levels)
         return STATUS_OK;
     thread_pool_open(&workers, run->jobs);
@@ -390,21 +403,21 @@ static enum status align_end_series(const void *params, const struct input_serie
         return align->matrix ? STATUS_FAILED : STATUS_OK;
     fputs("file,a,b,tx,c,d,ty,confidence\n", file);
     for (size_t i = 0; i < series->count; i++) {
-        const struct affine *map = &align->found[i].affine;
+        const struct affine *map = &align->registrations[i].affine;
         fputc('"', file);
         for (const char *c = series->paths[i]; *c; c++)
             fputs(*c == '"' ? "\"\"" : (const char[]){*c, '\0'}, file);
         fputc('"', file);
-        if (align->found[i].confidence >= align->confidence)
+        if (align->registrations[i].confidence >= align->confidence)
             fprintf(file, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.4g\n", map->xx, map->xy, map->x, map->yx,
-                    map->yy, map->y, align->found[i].confidence);
+                    map->yy, map->y, align->registrations[i].confidence);
         else
-            fprintf(file, ",,,,,,,%.4g\n", align->found[i].confidence);
+            fprintf(file, ",,,,,,,%.4g\n", fmax(align->registrations[i].confidence, 0));
     }
     return aux_close(file, align->matrix, "the matrices", error);
 }
 
-/* Registers the picture, and enqueues the warp. Fails, and writes nothing, below the confidence. */
+/* Registers the picture and enqueues the warp. Fails if the confidence is too low. */
 static enum status run_align(struct run *run, const void *params, const struct value *in, struct value *out,
                              struct error *error)
 {
@@ -413,23 +426,27 @@ static enum status run_align(struct run *run, const void *params, const struct v
     enum status status = align_find(run, align, in, &found, error);
     if (status != STATUS_OK)
         return status;
-    if (align->found && !device_is_dry_run(run->device))
-        align->found[run->input] = found;
+    if (align->registrations && !device_is_dry_run(run->device))
+        align->registrations[run->input] = found;
     if (!run->results.alignment.found) /* the first page's, for -v and --report */
         run->results.alignment = (struct alignment){found.affine, found.confidence, .found = true};
+    if (found.confidence < 0)
+        return fail(
+            error, STATUS_FAILED,
+            "is much larger or smaller than the first picture, so previous cannot align it; use first");
     if (!(found.confidence >= align->confidence))
         return fail(error, STATUS_FAILED,
                     "cannot be aligned to %s: the pictures do not match (confidence %.2f, needed %.2g)",
                     align->reference ? align->reference : "the picture before it", found.confidence,
                     align->confidence);
-    /* No antialiasing if it would widen the filter by less than a tenth: it would hardly change the result,
-     * and take several times as long. */
+    /* Antialiasing that widens the filter by less than a tenth hardly changes the result, and takes several
+     * times as long. */
     const struct affine *affine = &found.affine;
     struct warp_options warping = align->options;
     if (exact_hypot(affine->xx, affine->xy) < 1.1 && exact_hypot(affine->yx, affine->yy) < 1.1)
         warping.antialias = false;
     status = warp_check("--align", affine, &warping, &out->shape, error);
-    if (status == STATUS_OK && align->matrix && !align->found && !device_is_dry_run(run->device))
+    if (status == STATUS_OK && align->matrix && !align->registrations && !device_is_dry_run(run->device))
         status = align_write_matrix(align->matrix, affine, error);
     return status == STATUS_OK ? warp_image(run, affine, &warping, in, out, error) : status;
 }
@@ -438,41 +455,35 @@ const struct stage stage_align = {
     .name = "align",
     .brief = "line up with a reference picture (shift, rotation, scale)",
     .manual =
-        "Finds the reference's pixels in the picture and takes them from there, so that the result "
-        "has the reference's grid and size. model says how the two may differ: by a shift, also by a "
-        "rotation (rigid), also by a scale (similarity), or by any affine map. All rotations, scales "
-        "from 0.75 to 1.35 and shifts up to half of the reference are found, with any gain, offset and "
-        "noise there are between the two. Of a reference with several pages the first is used.\n\n"
+        "Finds the reference's pixels in the picture and takes them from there, so that the result has the "
+        "reference's grid and size. model says how the two may differ: by a shift, also by a rotation "
+        "(rigid), also by a scale (similarity), or by any affine map. All rotations, scales from 0.75 to "
+        "1.35 and shifts up to half of the reference are found, with any gain, offset and noise there are "
+        "between the two. Of a reference with several pages the first is used.\n\n"
         "Shifts, scales and rotations up to 30 degrees are first tried on a reduced picture; the other "
-        "rotations only if none of these gives a confidence of 0.5. The best places are "
-        "then refined from coarse to fine, to a few hundredths of a pixel. Gain and offset may differ from "
-        "block to block, as with other exposures and tone curves; what moved costs the blocks that it "
-        "covers; "
-        "single hot pixels and cosmic rays do not count. The confidence, from 0 to 1, is the share of the "
-        "reduced picture's blocks that agree at the place found. It is lower if a second place agrees almost "
-        "as well, as in a repeated pattern, and if noise leaves the place uncertain by a fraction of a "
-        "pixel. "
-        "Pictures of the same scene are mostly above 0.8, with a third of it moved above 0.4, others below "
-        "0.2. A file below confidence=C fails, and nothing is written. -v and --report give the "
-        "matrix, as --warp takes it, and the confidence. matrix=FILE writes the matrix of one picture, or of "
-        "the last page of its file. --warp @FILE does the same to other pictures: with antialias=no, unless "
-        "the picture shrinks by more than a tenth, and with size=WxH, if the reference has another size than "
-        "they have. Display values are compared even with "
-        "--linear; light is warped then. All this runs on the host's threads (--jobs), not on the "
-        "device: --timing shows it as registration, and reading the reference as reading files of "
-        "stages.\n\n"
+        "rotations only if none of these gives a confidence of 0.5. The best places are then refined from "
+        "coarse to fine, to a few hundredths of a pixel. Gain and offset may differ from block to block, as "
+        "with other exposures and tone curves; what moved costs the blocks that it covers; single hot pixels "
+        "and cosmic rays do not count. The confidence, from 0 to 1, is the share of the reduced picture's "
+        "blocks that agree at the place found. It is lower if a second place agrees almost as well, as in a "
+        "repeated pattern, and if noise leaves the place uncertain by a fraction of a pixel. Pictures of the "
+        "same scene are mostly above 0.8, with a third of it moved above 0.4, others below 0.2. A file below "
+        "confidence=C fails, and nothing is written. -v and --report give the matrix, as --warp takes it, "
+        "and the confidence. matrix=FILE writes the matrix of one picture, or of the last page of its file. "
+        "--warp @FILE does the same to other pictures: with antialias=no, unless the picture shrinks by more "
+        "than a tenth, and with size=WxH, if the reference has another size than they have. Display values "
+        "are compared even with --linear; light is warped then. All this runs on the host's threads "
+        "(--jobs), not on the device: --timing shows it as registration, and reading the reference as "
+        "reading files of stages.\n\n"
         "Before --stack the reference may be one of the inputs: first, middle (of their order), or previous, "
-        "which "
-        "registers each input to the first one, or if they no longer match well, to the one before it and so "
-        "on, and chains the matrices, for series that drift or change slowly; the grid is then the first "
-        "one's. The reference is read from its file, without the stages "
-        "before "
-        "--align. Inputs below the confidence are left out of the stack, and matrix=FILE writes a CSV with a "
-        "line "
-        "for each input. Pixels that an input does not have do not count.\n\n"
-        "filter, outside and antialias work as in --warp, but nothing is antialiased if the picture "
-        "shrinks by less than a tenth. Picture and reference are first turned as their orientations say, "
-        "unless --stored-orientation is given.",
+        "which registers each input to the first one, or if they no longer match well, to the one before it "
+        "and so on, and chains the matrices, for series that drift or change slowly; the grid is then the "
+        "first one's. The reference is read from its file, without the stages before --align. Inputs below "
+        "the confidence are left out of the stack, and matrix=FILE writes a CSV with a line for each input. "
+        "Pixels that an input does not have do not count.\n\n"
+        "filter, outside and antialias work as in --warp, but nothing is antialiased if the picture shrinks "
+        "by less than a tenth. Picture and reference are first turned as their orientations say, unless "
+        "--stored-orientation is given.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct align),

@@ -6,15 +6,15 @@
  *   tophat   the picture minus its opening by a square (filters/extrema.h)
  *   divide   the picture divided by its Gaussian blur (filters/gaussian.h); missing values have weight 0. In
  *            slices a wide blur's coarse grid comes from an analysis pass: A4 at 600 dpi through --deskew,
- *            this and --threshold sauvola takes 0.73 s of processor time and 135 MB; with a halo in each
- *            slice 0.59 s and 309 MB, and 205 MB at 0.89 s
+ *            this stage and --threshold sauvola takes 0.73 s of processor time and 135 MB; with
+ *            a halo in each slice 0.59 s and 309 MB, in lower slices 0.89 s and 205 MB
  *
  * With light=yes, brightness is negated first for ball; tophat uses the closing; divide maps equal brightness
  * to white instead of half of full scale.
  *
  * ball: a large ball rolls below a reduced copy of the picture, the minima of blocks of s x s pixels, with
- * its radius divided by s. Only the top of the ball rolls, a square from which a margin is cut off. This
- * table is ImageJ's, and results agree with ImageJ's to less than a count:
+ * its radius divided by s. Only the top of the ball is used: a square that is smaller than the ball by a
+ * margin on each side. The table is ImageJ's, and results agree with ImageJ's to less than a count:
  *
  *     radius up to   10    30   100   more
  *     s               1     2     4      8
@@ -47,8 +47,8 @@ struct background {
 /* The largest radius in pixels, as for --blur. A ball of it reaches 75 reduced pixels. */
 enum { MAX_RADIUS = 1000 };
 
-/* Callback `unused` of counts=. */
-static const char *needs_ball(const void *params)
+/* Returns why counts= has no effect, or NULL. */
+static const char *counts_unused(const void *params)
 {
     return ((const struct background *)params)->method == BALL ? NULL : "belongs to method=ball";
 }
@@ -60,8 +60,7 @@ static const struct option options[] = {
      .max = MAX_RADIUS,
      .value = "RADIUS",
      .help = "in pixels; ball, tophat: the full width of the largest thing to keep, or more (a cell 100 "
-             "pixels wide: "
-             "100); divide: a standard deviation, 2 to 3 lines of text high",
+             "pixels wide: 100); divide: a standard deviation, 2 to 3 lines of text high",
      .hint = "--background removes an uneven background; a canvas colour is --extend WxH,color=white"},
     {.name = "method",
      .type = OPTION_CHOICE,
@@ -82,7 +81,7 @@ static const struct option options[] = {
      .min = 1e-6,
      .max = 1e9,
      .value = "N",
-     .unused = needs_ball,
+     .unused = counts_unused,
      .help =
          "ball: how steep it sees the picture: black to white is N pixels high (ImageJ of 16 bit: 65535)"},
     {.type = OPTION_END},
@@ -97,7 +96,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Makes the blur of DIVIDE. Other methods own nothing. */
+/* Computes the weights of the blur for DIVIDE. */
 static enum status background_check(void *params, struct error *error)
 {
     struct background *background = params;
@@ -111,12 +110,12 @@ static enum status background_check(void *params, struct error *error)
 struct ball {
     int shift;     /* log2 of factor */
     int factor;    /* side of a block in pixels */
-    int reach;     /* from the centre to each side of the square, in reduced pixels */
+    int reach;     /* half of the square's side, in reduced pixels */
     double radius; /* in reduced pixels */
 };
 
-/* Returns the ball for a radius, by the table above. */
-static struct ball find_ball(const struct background *background)
+/* Returns the ball for the radius, by the table at the top of this file. */
+static struct ball ball_make(const struct background *background)
 {
     static const struct {
         double max_radius;
@@ -131,8 +130,8 @@ static struct ball find_ball(const struct background *background)
 }
 
 /* Uploads the heights of the ball above its centre, row by row, as fractions of full scale. */
-static enum status run_heights(struct run *run, const struct ball *ball, double counts, cl_mem *memory,
-                               struct error *error)
+static enum status upload_heights(struct run *run, const struct ball *ball, double counts, cl_mem *memory,
+                                  struct error *error)
 {
     const int reach = ball->reach;
     const size_t side = 2 * (size_t)reach + 1;
@@ -150,9 +149,8 @@ static enum status run_heights(struct run *run, const struct ball *ball, double 
     return status;
 }
 
-/* Returns the rows of the reduced picture, of `height` rows, that output rows `out` need: for each the two
- * rows whose centres are above and below it. Beyond the outermost centres these are the outermost two rows.
- */
+/* Returns the rows of the reduced picture, of `height` rows, that output rows `out` need: for each row the
+ * two rows whose centres are above and below it, or the outermost two. */
 static struct interval reduced_rows(const struct ball *ball, int height, struct interval out)
 {
     const int last = height > 1 ? height - 2 : 0;
@@ -190,23 +188,23 @@ static enum status ball_roll(struct run *run, const struct ball *ball, cl_mem he
 static enum status subtract_ball(struct run *run, const struct background *background, const struct value *in,
                                  const struct value *out, struct error *error)
 {
-    const struct ball ball = find_ball(background);
+    const struct ball ball = ball_make(background);
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    const struct interval rows = {src->first_row / ball.factor,
-                                  ceil_div(src->first_row + src->rows, ball.factor)};
-    const struct interval needed =
+    const struct interval block_rows = {src->first_row / ball.factor,
+                                        ceil_div(src->first_row + src->rows, ball.factor)};
+    const struct interval surface_rows =
         reduced_rows(&ball, ceil_div(src->height, ball.factor),
                      (struct interval){dst->first_row, dst->first_row + dst->rows});
-    const struct interval around = {needed.begin, needed.end + 2 * ball.reach};
+    const struct interval centre_rows = {surface_rows.begin, surface_rows.end + 2 * ball.reach};
     const cl_int factor = ball.factor, shift = ball.shift, light = background->light,
                  alpha = shape_alpha(&out->shape);
     const cl_float sign = background->light ? -1 : 1;
     struct planes reduced, centres, surface;
     cl_mem heights;
 
-    /* The minima of blocks, of a light background negated. */
-    if (run_scratch(run, ceil_div(src->width, factor), ceil_div(src->height, factor), rows, 1, src->channels,
-                    &reduced, error) != STATUS_OK)
+    /* The minima of blocks; a light background is negated before. */
+    if (run_scratch(run, ceil_div(src->width, factor), ceil_div(src->height, factor), block_rows, 1,
+                    src->channels, &reduced, error) != STATUS_OK)
         return STATUS_FAILED;
     struct kernel_launch work = run_work(run, "background", "least_of_blocks", &reduced);
     work.vector_width = VECTOR_SCALAR;
@@ -215,9 +213,9 @@ static enum status subtract_ball(struct run *run, const struct background *backg
         return STATUS_FAILED;
 
     /* An erosion with the ball, then a dilation. */
-    if (run_heights(run, &ball, background->counts, &heights, error) != STATUS_OK ||
-        ball_roll(run, &ball, heights, ball.reach, &reduced, around, &centres, error) != STATUS_OK ||
-        ball_roll(run, &ball, heights, -ball.reach, &centres, needed, &surface, error) != STATUS_OK)
+    if (upload_heights(run, &ball, background->counts, &heights, error) != STATUS_OK ||
+        ball_roll(run, &ball, heights, ball.reach, &reduced, centre_rows, &centres, error) != STATUS_OK ||
+        ball_roll(run, &ball, heights, -ball.reach, &centres, surface_rows, &surface, error) != STATUS_OK)
         return STATUS_FAILED;
     run_scratch_release(run, &centres);
 
@@ -230,7 +228,7 @@ static enum status subtract_ball(struct run *run, const struct background *backg
 
 /* ---------------------------------------------------------------- top-hat and division */
 
-/* Subtracts the opening, or, of a light background, the closing. */
+/* Subtracts the opening, or the closing if the background is light. */
 static enum status subtract_opening(struct run *run, const struct background *background,
                                     const struct value *in, const struct value *out, struct error *error)
 {
@@ -254,17 +252,17 @@ static enum status divide_by_blur(struct run *run, const struct background *back
     const cl_int alpha = shape_alpha(&out->shape);
     struct value filled = {.shape = in->shape}, weights = {.shape = in->shape},
                  blurred = {.shape = out->shape, .rows = out->rows}, blurred_weights = blurred;
-    const struct analysis_result *result = run_analysis_result(run, background);
+    const struct analysis_result *grid = run_analysis_result(run, background);
     bool has_missing = false;
     enum status status = STATUS_OK;
-    /* Without missing values, one blur; with them, the filled picture and its weights are blurred. */
-    if (!result)
+    /* The blur of the picture, or if values are missing, of the filled picture and of its weights. */
+    if (!grid)
         status =
             missing_count(run, background, in, rows_full(in->shape.width), out->rows, &has_missing, error);
     if (status == STATUS_OK && has_missing)
         status = missing_fill(run, in, 0, &filled, error);
-    if (status == STATUS_OK && result)
-        status = gaussian_interpolate(run, &background->gaussian, &result->planes[0], &blurred, error);
+    if (status == STATUS_OK && grid)
+        status = gaussian_interpolate(run, &background->gaussian, &grid->planes[0], &blurred, error);
     else if (status == STATUS_OK)
         status = gaussian_blur(run, &background->gaussian, &epilogue_copy, has_missing ? &filled : in,
                                &blurred, error);
@@ -290,9 +288,9 @@ static enum status divide_by_blur(struct run *run, const struct background *back
 
 /* ---------------------------------------------------------------- the stage */
 
-/* True if slices need an analysis pass: for the coarse grid of divide, so that they have no halo of 5 RADIUS
- * rows on each side, which would also be computed by the stages before. Floats may have missing values, whose
- * weights change the grid. */
+/* True if slices need an analysis pass, for the coarse grid of divide. Without it, slices had a halo of 5
+ * RADIUS rows on each side, which the stages before would compute, too. Floats have none, as missing values
+ * would change the weights of the grid. */
 static bool background_needs_grid(const void *params, const struct shape *in)
 {
     const struct background *background = params;
@@ -302,7 +300,7 @@ static bool background_needs_grid(const void *params, const struct shape *in)
 static const struct analysis background_analysis = {background_needs_grid, rows_same, gaussian_grid_begin,
                                                     gaussian_grid_add, gaussian_grid_end};
 
-/* Returns the rows of the method's window. */
+/* Returns the rows that the method needs around each row. */
 static struct interval background_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct background *background = params;
@@ -312,19 +310,19 @@ static struct interval background_rows(const void *params, const struct shape *i
         return out;
     if (background->method == DIVIDE)
         return gaussian_rows(params, in, out);
-    /* Rows of blocks: of the surface, then two reaches more for rolling down and back. */
-    const struct ball ball = find_ball(background);
+    /* Rows of blocks: the surface needs twice the reach more, for the dilation and the erosion. */
+    const struct ball ball = ball_make(background);
     const int blocks = ceil_div(in->height, ball.factor);
     struct interval rows = reduced_rows(&ball, blocks, out);
     rows = interval_clip((struct interval){rows.begin - 2 * ball.reach, rows.end + 2 * ball.reach}, blocks);
     return interval_clip((struct interval){rows.begin * ball.factor, rows.end * ball.factor}, in->height);
 }
 
-/* A quotient may be above 1, so clipping is counted. */
+/* Clipping is counted, except for a light background that becomes white: half of its pixels exceed white. */
 static struct stage_caps background_caps(const void *params)
 {
     const struct background *background = params;
-    const bool is_white = background->method == DIVIDE && background->light; /* half of it is brighter */
+    const bool is_white = background->method == DIVIDE && background->light;
     return (struct stage_caps){.groups = true, .amplifies = !is_white, .new_values = true};
 }
 
@@ -344,24 +342,22 @@ static enum status run_background(struct run *run, const void *params, const str
 const struct stage stage_background = {
     .name = "background",
     .brief = "remove an uneven background",
-    .manual =
-        "Removes what changes slowly and keeps what is smaller than RADIUS, channel by channel, so colours "
-        "can shift: for stained tissue use method=divide, or --gray first. A dark background becomes "
-        "black, with divide half of full scale; with light=yes a light background becomes white. Alpha is "
-        "unchanged.\n\n"
-        "ball: brightness is height, and a ball of radius RADIUS rolls along the underside of the picture. "
-        "What the ball touches is background; the rest stays. The result equals ImageJ's \"Subtract "
-        "Background\" with \"Disable smoothing\" and \"Separate colors\" to less than a count. A large "
-        "ball rolls below a reduced copy of the picture. Full scale is 255 pixels high; to match ImageJ on "
-        "16 bit give counts=65535, on floats counts=1.\n\n"
-        "tophat: the picture minus its opening by a square of 2 * RADIUS + 1 pixels a side, as "
-        "scipy.ndimage.white_tophat; with light=yes minus its closing. Pixels beyond the border follow "
-        "--edge.\n\n"
-        "divide: the picture divided by its Gaussian blur, whose standard deviation is RADIUS, against "
-        "uneven light. Pixels as bright as their surroundings become half of full scale; with light=yes "
-        "white. Large pictures are read twice if RADIUS is 6 or more. First cut off what is not paper, also "
-        "the black corners of --rotate (crop=inside there): "
-        "they darken the blur.",
+    .manual = "Removes what changes slowly and keeps what is smaller than RADIUS, channel by channel, so "
+              "colours can shift: for stained tissue use method=divide, or --gray first. A dark background "
+              "becomes black, with divide half of full scale; with light=yes a light background becomes "
+              "white. Alpha is unchanged.\n\n"
+              "ball: brightness is height, and a ball of radius RADIUS rolls along the underside of the "
+              "picture. What the ball touches is background; the rest stays. The result equals ImageJ's "
+              "\"Subtract Background\" with \"Disable smoothing\" and \"Separate colors\" to less than a "
+              "count. A large ball rolls below a reduced copy of the picture. Full scale is 255 pixels high; "
+              "to match ImageJ on 16 bit give counts=65535, on floats counts=1.\n\n"
+              "tophat: the picture minus its opening by a square of 2 * RADIUS + 1 pixels a side, as "
+              "scipy.ndimage.white_tophat; with light=yes minus its closing. Pixels beyond the border follow "
+              "--edge.\n\n"
+              "divide: the picture divided by its Gaussian blur, whose standard deviation is RADIUS, against "
+              "uneven light. Pixels as bright as their surroundings become half of full scale; with "
+              "light=yes white. Large pictures are read twice if RADIUS is 6 or more. First cut off what is "
+              "not paper, also the black corners of --rotate (crop=inside there): they darken the blur.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct background),

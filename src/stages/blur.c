@@ -6,15 +6,14 @@
  * The work is in filters/gaussian.h, which also serves --sharpen, --gradient and --background: a product on
  * the full grid below 6 pixels, a coarser grid above, so the time hardly grows with SIGMA.
  *
- * Any image will do. Colour is premultiplied by alpha, so transparent pixels do not bleed into others. NaN
- * and infinite samples are ordinary numbers here and reach all outputs of their window; --denoise treats them
- * as missing instead. */
+ * Colour is premultiplied by alpha, so transparent pixels do not bleed into others. NaN and infinite samples
+ * are ordinary numbers here and spread to all outputs of their window; --denoise treats them as missing. */
 #include "filters/gaussian.h"
 
 static const struct option options[] = {
     {.type = OPTION_REAL,
      .offset = offsetof(struct gaussian, sigma),
-     .min = 0.05, /* a neighbour's weight, exp(-200), is 0 in float already */
+     .min = 0.05, /* a neighbour's weight, exp(-200), is 0 as a float */
      .max = 1000,
      .value = "SIGMA",
      .help = "standard deviation in pixels"},
@@ -25,8 +24,7 @@ static const struct option options[] = {
 static const struct example examples[] = {
     {"climg samples/scene.png --blur 2 blurred.png", "soften a picture"},
     {"climg samples/soft-alpha.png --blur 4,truncate=3 soft.png",
-     "a shorter, faster filter; nothing bleeds out of "
-     "transparent pixels"},
+     "a shorter, faster filter; nothing bleeds out of transparent pixels"},
     {NULL, NULL},
 };
 

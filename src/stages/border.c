@@ -19,10 +19,9 @@ static enum status parse_border(const char *text, void *field, struct error *err
     if (sides == 1)
         y = x;
     if (sides < 1 || text[length] != '\0' || x < 0 || y < 0 || x > BOX_MAX_SIDE || y > BOX_MAX_SIDE)
-        return fail(
-            error, STATUS_USAGE,
-            "expected the pixels on every side, or WxH for left and right, top and bottom, as in 20 or "
-            "20x10; --extend takes percent");
+        return fail(error, STATUS_USAGE,
+                    "expected the pixels on every side, or WxH for left and right, top and bottom, as in 20 "
+                    "or 20x10; --extend takes percent");
     box->width = (struct length){.number = 100, .percent = true, .margin = x};
     box->height = (struct length){.number = 100, .percent = true, .margin = y};
     return STATUS_OK;
@@ -62,10 +61,10 @@ static enum status border_shape(const void *params, const struct shape *in, stru
 const struct stage stage_border = {
     .name = "border",
     .brief = "a border around the picture",
-    .manual = "Adds N pixels on every side of the picture, or W at its left and right and H at its top and "
-              "bottom. This is --extend to a canvas that is larger by these pixels; its help explains "
-              "color=, and each stage has its own color=. Samples are copied unchanged, but 64-bit floats "
-              "become 32-bit.",
+    .manual =
+        "Adds N pixels on every side of the picture, or W at its left and right and H at its top and bottom. "
+        "This is --extend to a canvas that is larger by these pixels; its help explains color=, and each "
+        "stage has its own color=. Samples are copied unchanged, but 64-bit floats become 32-bit.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct canvas),

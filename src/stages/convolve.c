@@ -1,4 +1,4 @@
-/* Convolution with a kernel of the user's (filters/kernel.h), in correlation order (not flipped):
+/* Convolution with a kernel that the user gives (filters/kernel.h), in correlation order (not flipped):
  *
  *     dst(x, y) = bias + sum over i, j of k[j][i] src(x + i - width / 2, y + j - height / 2)
  *
@@ -6,7 +6,7 @@
  *   otherwise   kernels/convolution.cl, with the matrix as an argument: a new matrix compiles nothing
  *   bias        a point operation afterwards
  *
- * The kernel is parsed before any image is open: lists by convolve_check(), files by convolve_prepare().
+ * The kernel is parsed before any image is opened: lists by convolve_check(), files by convolve_prepare().
  *
  * In GPU buffers the matrix is padded with zeros to multiples of four columns, because a work-item loads
  * vectors of four samples. In images, texels are loaded once per group into local memory: a fetch per tap
@@ -14,7 +14,7 @@
  * takes 1/3.7 of the fastest array kernel of 2011.
  *
  * Tried and lost: local memory on CPUs, as the caches hold the window anyway; taps in constant memory, which
- * were faster in 2011 and bring nothing on an H200. */
+ * were faster in 2011 and are not on an H200. */
 #include "filters/kernel.h"
 #include "filters/product.h"
 
@@ -105,7 +105,7 @@ static void convolve_release(void *params)
 }
 
 /* Returns an axis of a separable kernel. The centre is tap count / 2. */
-static struct axis convolve_find_axis(const float *taps, int count, int samples, enum edge edge)
+static struct axis convolve_axis(const float *taps, int count, int samples, enum edge edge)
 {
     return axis_filtered(taps, count, -(count / 2), samples, edge);
 }
@@ -116,24 +116,24 @@ static struct interval convolve_rows(const void *params, const struct shape *in,
     const struct kernel *kernel = &((const struct convolve *)params)->kernel;
     const int height = kernel->height;
     if (kernel->separable) {
-        const struct axis y = convolve_find_axis(kernel->along_y, height, in->height, EDGE_CLAMP);
+        const struct axis y = convolve_axis(kernel->along_y, height, in->height, EDGE_CLAMP);
         return axis_source_rows(&y, out);
     }
     return (struct interval){out.begin - height / 2, out.end - height / 2 + height - 1};
 }
 
-/* Outputs of a work-item down a column, and groups; measured for 16x16. */
-static const struct kernel_configs convolve_matrix = {.kernel = "convolve",
-                                                      .cpu = {4, {16, 1}},
-                                                      .cpu_images = {4, {16, 1}},
-                                                      .gpu = {8, {32, 2}},
-                                                      .gpu_images = {4, {32, 4}}};
+/* Outputs of a work-item along y, and sizes of work-groups; measured for 16x16. */
+static const struct kernel_configs matrix_configs = {.kernel = "convolve",
+                                                     .cpu = {4, {16, 1}},
+                                                     .cpu_images = {4, {16, 1}},
+                                                     .gpu = {8, {32, 2}},
+                                                     .gpu_images = {4, {32, 4}}};
 
 /* The same layout as struct matrix of kernels/convolution.cl. */
 struct matrix {
-    cl_int start_x, start_y; /* first column and row, from the output's position */
+    cl_int start_x, start_y; /* first column and row, relative to the output */
     cl_int width, height;    /* with padding */
-    cl_int has_zeros;        /* some weight is 0: NaN and infinities under it must not count */
+    cl_int has_zeros;        /* a weight is 0: NaN and infinities there must not reach the sum */
 };
 
 /* Uploads the matrix with additional columns of zeros on both sides, so that its width and the number of
@@ -182,7 +182,7 @@ static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_i
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    struct kernel_launch work = run_configured(run, "convolution", &convolve_matrix, dst);
+    struct kernel_launch work = run_configured(run, "convolution", &matrix_configs, dst);
     work.height = (dst->rows + work.config.outputs - 1) / work.config.outputs;
     work.calls_noinline = true;
     define(&work.defines, "OUTPUTS", work.config.outputs);
@@ -192,15 +192,15 @@ static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_i
 
     const size_t needed = (size_t)(work.config.group[1] * work.config.outputs + matrix.height - 1);
     const size_t row = (size_t)(work.config.group[0] + matrix.width - 1) * 4 * sizeof(float);
-    const size_t local = run->device->local_memory, room = local < MAX_STRIP ? local : MAX_STRIP;
-    const cl_int strip = (cl_int)(room / row < needed ? room / row : needed); /* rows */
+    const size_t local = run->device->local_memory, fitting = (local < MAX_STRIP ? local : MAX_STRIP) / row;
+    const cl_int strip = (cl_int)(fitting < needed ? fitting : needed); /* rows */
     define(&work.defines, "GROUP_X", work.config.group[0]);
     define(&work.defines, "GROUP_Y", work.config.group[1]);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights),
                   ARG(matrix), ARG(alpha_channel), ARG_LOCAL(row * (size_t)strip), ARG(strip));
 }
 
-/* Enqueues the kernel without the bias. A differential kernel leaves alpha unchanged. */
+/* Enqueues the kernel without the bias. A differential kernel, whose sum is 0, leaves alpha unchanged. */
 static enum status run_kernel(struct run *run, const struct convolve *convolve, const struct value *in,
                               struct value *out, struct error *error)
 {
@@ -209,13 +209,13 @@ static enum status run_kernel(struct run *run, const struct convolve *convolve, 
     if (!kernel->separable)
         return run_matrix(run, kernel, alpha_channel, in, out, error);
     const struct epilogue epilogue = {.alpha_channel = alpha_channel};
-    const struct axis x = convolve_find_axis(kernel->along_x, kernel->width, in->shape.width, run->edge),
-                      y = convolve_find_axis(kernel->along_y, kernel->height, in->shape.height, run->edge);
+    const struct axis x = convolve_axis(kernel->along_x, kernel->width, in->shape.width, run->edge),
+                      y = convolve_axis(kernel->along_y, kernel->height, in->shape.height, run->edge);
     return product_image(run, &x, &y, &epilogue, in, out, error);
 }
 
-/* Separable kernels are products, which read rasters. The bias takes a pass of its own, so they can write
- * rasters only without it. */
+/* Separable kernels are products, which read rasters. The bias is added in a pass of its own, so they write
+ * rasters only without a bias. */
 static struct stage_caps convolve_caps(const void *params)
 {
     const struct convolve *convolve = params;
@@ -256,14 +256,13 @@ static enum status run_convolve(struct run *run, const void *params, const struc
 const struct stage stage_convolve = {
     .name = "convolve",
     .brief = "convolution with your own kernel",
-    .manual =
-        "KERNEL is a list of taps, used along x and along y (\"1 4 6 4 1\"); two lists, the taps along x "
-        "and, after a slash, the taps along y (\"-1 0 1 / 1 2 1\"); or @FILE, a text file with a matrix of "
-        "numbers, one row a line (# begins a comment). Taps apply in correlation order (not flipped); the "
-        "centre is the middle tap, of an even number the one after the middle. A matrix of rank 1 runs as "
-        "two separable passes.\n\n"
-        "Alpha is filtered like colour, except by a kernel whose sum is 0, which leaves alpha unchanged "
-        "and adds the bias to colour alone.",
+    .manual = "KERNEL is a list of taps, used along x and along y (\"1 4 6 4 1\"); two lists, the taps along "
+              "x and, after a slash, the taps along y (\"-1 0 1 / 1 2 1\"); or @FILE, a text file with a "
+              "matrix of numbers, one row a line (# begins a comment). Taps apply in correlation order (not "
+              "flipped); the centre is the middle tap, of an even number the one after the middle. A matrix "
+              "of rank 1 runs as two separable passes.\n\n"
+              "Alpha is filtered like colour, except by a kernel whose sum is 0, which leaves alpha "
+              "unchanged and adds the bias to colour alone.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct convolve),

@@ -2,9 +2,9 @@
  *
  *     dst(x, y) = src(x + X, y + Y)
  *
- * filters/box.h has the size and the position, which may be percentages or a gravity and so depend on the
- * picture. A part that reaches beyond the picture is an error: cutting it short would give a batch outputs of
- * differing sizes. Chroma planes of video are cropped to whole chroma pixels, or the stage fails. */
+ * filters/box.h computes size and position, which may be a percentage or a gravity, for each picture. A part
+ * that reaches beyond the picture is an error, as a batch would get outputs of different sizes otherwise.
+ * Chroma planes of video are cropped to whole chroma pixels, or the stage fails. */
 #include "filters/box.h"
 #include "filters/warp.h"
 
@@ -38,7 +38,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Returns the place of the part in the picture and sets its size, both in pixels of the full picture. */
+/* Returns the position of the part and sets its size, both in pixels of the full picture. */
 static struct place crop_place(const struct crop *crop, const struct shape *in, struct shape *part)
 {
     const struct shape full = shape_full(in);
@@ -47,8 +47,8 @@ static struct place crop_place(const struct crop *crop, const struct shape *in, 
     return box_place(&crop->box, part, &full);
 }
 
-/* Callback `inverse_map`: returns the map from the part to the picture. The part of a reduced picture begins
- * with the pixel that has its first column and row. */
+/* Returns the map from the part to the picture. In a reduced picture the part begins with the pixel that
+ * contains its first column and row. */
 static struct affine crop_map(const void *params, const struct shape *in)
 {
     struct shape part;
@@ -65,8 +65,8 @@ static enum status crop_adapt_to_chroma(void *params, const struct chroma *chrom
     return box_adapt_to_chroma(&((struct crop *)params)->box, chroma->in, chroma->out, chroma, error);
 }
 
-/* Sets the size of the part, which of a reduced picture has all pixels that it touches. Fails if the part is
- * not inside the picture. */
+/* Sets the size of the part. In a reduced picture it has all pixels that it touches. Fails if the part is not
+ * inside the picture. */
 static enum status crop_shape(const void *params, const struct shape *in, struct shape *out,
                               struct error *error)
 {
@@ -105,6 +105,7 @@ static enum status run_crop(struct run *run, const void *params, const struct va
     return move_image(run, &affine, in, out, error);
 }
 
+/* A part of a reduced picture is a reduced picture, too. */
 static struct stage_caps crop_caps(const void *params)
 {
     struct stage_caps caps = move_caps(params);
@@ -115,12 +116,11 @@ static struct stage_caps crop_caps(const void *params)
 const struct stage stage_crop = {
     .name = "crop",
     .brief = "keep a part of the picture",
-    .manual =
-        "Keeps a part of WxH pixels, or percent of the picture's size, and drops the rest. +X+Y is where "
-        "the part begins; without it the part is in the middle, or where gravity= says. The part must be "
-        "inside the picture. Samples are copied unchanged, but 64-bit floats become 32-bit.\n\n"
-        "Left and top are those of the picture as it is seen: a photo that is stored on its side is turned "
-        "first, unless --stored-orientation is given.",
+    .manual = "Keeps a part of WxH pixels, or percent of the picture's size, and drops the rest. +X+Y is "
+              "where the part begins; without it the part is in the middle, or where gravity= says. The part "
+              "must be inside the picture. Samples are copied unchanged, but 64-bit floats become 32-bit.\n\n"
+              "Left and top are those of the picture as it is seen: a photo that is stored on its side is "
+              "turned first, unless --stored-orientation is given.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct crop),

@@ -21,7 +21,7 @@ static void denoise_print_sigma(FILE *file, const void *params)
     shrink_print_sigma(file, ((const struct denoise *)params)->sigma);
 }
 
-/* Parses SIGMA or "auto". A word of quality= is answered by that key. */
+/* Parses SIGMA or "auto". For a choice of quality= the message suggests that key. */
 static enum status denoise_parse_sigma(const char *text, void *field, struct error *error)
 {
     if (strcmp(text, "high") == 0 || strcmp(text, "normal") == 0)
@@ -35,8 +35,8 @@ static const struct option options[] = {
      .fallback = "auto",
      .value = "SIGMA",
      .optional = true,
-     .help = "standard deviation of the noise in 8-bit counts (1/255 of full scale), 0 to 255; "
-             "auto estimates it",
+     .help =
+         "standard deviation of the noise in 8-bit counts (1/255 of full scale), 0 to 255; auto estimates it",
      .parse = denoise_parse_sigma,
      .print = denoise_print_sigma},
     {.name = "levels",
@@ -74,16 +74,17 @@ static const struct example examples[] = {
 static enum status denoise_shape(const void *params, const struct shape *in, struct shape *out,
                                  struct error *error)
 {
-    int levels = ((const struct denoise *)params)->levels, most = dtcwt_max_levels(in->width, in->height);
+    int levels = ((const struct denoise *)params)->levels,
+        max_levels = dtcwt_max_levels(in->width, in->height);
     (void)out;
-    if (levels > most)
+    if (levels > max_levels)
         return fail(error, STATUS_FAILED,
                     "--denoise: levels=%d: an image of %dx%d pixels allows at most %d levels", levels,
-                    in->width, in->height, most);
+                    in->width, in->height, max_levels);
     return STATUS_OK;
 }
 
-/* Uses a level less for subsampled chroma, so that its coarsest detail is as large as luma's. */
+/* Uses one level less for subsampled chroma, so that its coarsest detail is as large as luma's. */
 static enum status denoise_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct denoise *denoise = params;
@@ -106,27 +107,26 @@ static struct stage_caps denoise_caps(const void *params)
 const struct stage stage_denoise = {
     .name = "denoise",
     .brief = "remove noise, keep detail",
-    .manual = "Splits the picture into detail of several sizes and directions (--help=wavelet), weakens "
-              "detail that is no stronger than noise, judged together with its neighbours, and "
-              "reconstructs the picture (--help=shrink).\n\n"
-              "Without SIGMA the noise is estimated from flat places: for each size of detail, in "
-              "brightness and in colour, and for dark, middle and bright places. Places that are "
-              "clipped, transparent or of one colour do not count. This suits photographs from cameras "
-              "and phones, also JPEG, and plain white noise. -v and --report print the estimate. "
-              "strength=1.3 smooths more, strength=0.7 less. With SIGMA the noise is assumed to be "
-              "white: equally strong everywhere and at every size of detail.\n\n"
-              "quality=high adds a second step: 8x8 cosine transforms at every second pixel are shrunk "
-              "by signal and noise as the first result shows them. It takes about twice as long, and "
-              "gains 0.2 dB for white noise and 0.1 dB for photographs.\n\n"
-              "Of video (Y4M) the noise is found in the first frame, in brightness and in colour, and "
-              "then once in 24 frames: what is found in each frame would differ a little, and flicker. "
-              "A frame of one colour keeps the noise of earlier frames.\n\n"
-              "Three colours are treated as brightness and colour differences. A colour that is "
-              "constant stays as it is. If the noise of the colours differs by more than a factor of "
-              "four, each is denoised by itself. NaN and infinities stay what they are and do not "
-              "spread.\n\n"
-              "Large pictures are processed in slices, after a first pass over the whole picture; in "
-              "between its rows are kept in a temporary file (TMPDIR).",
+    .manual =
+        "Splits the picture into detail of several sizes and directions (--help=wavelet), weakens detail "
+        "that is no stronger than noise, judged together with its neighbours, and reconstructs the picture "
+        "(--help=shrink).\n\n"
+        "Without SIGMA the noise is estimated from flat places: for each size of detail, in brightness and "
+        "in colour, and for dark, middle and bright places. Places that are clipped, transparent or of one "
+        "colour do not count. This suits photographs from cameras and phones, also JPEG, and plain white "
+        "noise. -v and --report print the estimate. strength=1.3 smooths more, strength=0.7 less. With SIGMA "
+        "the noise is assumed to be white: equally strong everywhere and at every size of detail.\n\n"
+        "quality=high adds a second step: 8x8 cosine transforms at every second pixel are shrunk by signal "
+        "and noise as the first result shows them. It takes about twice as long, and gains 0.2 dB for white "
+        "noise and 0.1 dB for photographs.\n\n"
+        "Of video (Y4M) the noise is found in the first frame, in brightness and in colour, and then once in "
+        "24 frames: what is found in each frame would differ a little, and flicker. A frame of one colour "
+        "keeps the noise of earlier frames.\n\n"
+        "Three colours are treated as brightness and colour differences. A colour that is constant stays as "
+        "it is. If the noise of the colours differs by more than a factor of four, each is denoised by "
+        "itself. NaN and infinities stay what they are and do not spread.\n\n"
+        "Large pictures are processed in slices, after a first pass over the whole picture; in between its "
+        "rows are kept in a temporary file (TMPDIR).",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct denoise),

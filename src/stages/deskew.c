@@ -2,18 +2,17 @@
  * (register/page_angle.h).
  *
  * A page without a clear angle, such as an empty one, stays as it is, with a warning: one page of a book
- * should not stop the others. The measurement of --rotate auto is the same, but its canvas grows as with any
- * angle. */
+ * should not stop the others. --rotate auto measures the same, but its canvas grows as with any angle. */
 #include "filters/warp.h"
 #include "register/page_angle.h"
 
 struct deskew {
-    double most; /* degrees */
+    double max_degrees; /* largest angle that is tried */
 };
 
 static const struct option options[] = {
     {.type = OPTION_REAL,
-     .offset = offsetof(struct deskew, most),
+     .offset = offsetof(struct deskew, max_degrees),
      .fallback = "15",
      .min = 1,
      .max = 45,
@@ -30,26 +29,20 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+/* Replaces the stage by --rotate with the angle. */
 static enum status deskew_end(void *context, const void *params, const char *written,
                               struct replacement *replacement, struct error *error)
 {
     double degrees;
     (void)written;
-    if (page_angle_find(context, ((const struct deskew *)params)->most, &degrees, replacement, error) !=
-        STATUS_OK)
+    if (page_angle_find(context, ((const struct deskew *)params)->max_degrees, &degrees, replacement,
+                        error) != STATUS_OK)
         return STATUS_FAILED;
     snprintf(replacement->value, sizeof replacement->value, "%.3f,crop=same", degrees);
     return STATUS_OK;
 }
 
-static bool deskew_needed(const void *params)
-{
-    (void)params;
-    return true;
-}
-
-static const struct measurement deskew_measurement = {.needed = deskew_needed,
-                                                      .sufficient_side = PAGE_ANGLE_SIDE,
+static const struct measurement deskew_measurement = {.sufficient_side = PAGE_ANGLE_SIDE,
                                                       .usual_stage = "rotate",
                                                       .usual_value = "1,crop=same",
                                                       .size = sizeof(struct page_angle),
@@ -58,34 +51,19 @@ static const struct measurement deskew_measurement = {.needed = deskew_needed,
                                                       .end = deskew_end,
                                                       .release = page_angle_release};
 
-static struct stage_caps deskew_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.needs_upright = true, .relative_cost = 6};
-}
-
-static enum status run_deskew(struct run *run, const void *params, const struct value *in, struct value *out,
-                              struct error *error)
-{
-    const struct affine same = affine_scaling(1, 1);
-    (void)params;
-    return move_image(run, &same, in, out, error);
-}
-
 const struct stage stage_deskew = {
     .name = "deskew",
     .brief = "make the lines of a page level",
     .manual =
-        "Finds the angle of the lines of text and turns the page by it, to within 0.1 degrees for "
-        "nearly all pages. The size stays, and at the border the rule of --edge applies; --rotate auto "
-        "keeps all of the page instead, and --rotate auto,crop=inside none of the corners. A page that "
-        "is level to 0.05 degrees is not interpolated. -v and --report give the angle.\n\n"
-        "A page without clear lines, such as an empty one or a photo, is not turned, and a warning "
-        "says so. Text may be dark or light, and the light uneven. Upside down or on its side is not "
-        "noticed.\n\n"
-        "The picture is read twice; a pipe is first copied to a temporary file. If --deskew comes first, "
-        "a JPEG is decoded at a reduced size to find the angle. Video is refused. By projection profiles: "
-        "W. Postl, \"Detection of linear oblique structures and skew scan in digitized documents\", ICPR "
+        "Finds the angle of the lines of text and turns the page by it, to within 0.1 degrees for nearly all "
+        "pages. The size stays, and at the border the rule of --edge applies; --rotate auto keeps all of the "
+        "page instead, and --rotate auto,crop=inside none of the corners. A page that is level to 0.05 "
+        "degrees is not interpolated. -v and --report give the angle.\n\n"
+        "A page without clear lines, such as an empty one or a photo, is not turned, and a warning says so. "
+        "Text may be dark or light, and the light uneven. Upside down or on its side is not noticed.\n\n"
+        "The picture is read twice; a pipe is first copied to a temporary file. If --deskew comes first, a "
+        "JPEG is decoded at a reduced size to find the angle. Video is refused. By projection profiles: W. "
+        "Postl, \"Detection of linear oblique structures and skew scan in digitized documents\", ICPR "
         "(1986).",
     .examples = examples,
     .options = options,
@@ -94,6 +72,6 @@ const struct stage stage_deskew = {
     .out = KIND_IMAGE,
     .rows = rows_same,
     .measurement = &deskew_measurement,
-    .caps = deskew_caps,
-    .run = run_deskew,
+    .fixed_caps = {.needs_upright = true, .relative_cost = 6},
+    .run = copy_image,
 };

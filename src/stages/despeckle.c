@@ -4,16 +4,15 @@
  *     label_runs -> join_rows -> count_runs -> fill
  *
  * Slices need N - 1 rows above and below. A component that reaches further has a pixel in each of these rows,
- * at least N in all, so the part of it that a slice sees is large enough, too. A smaller component is seen as
- * a whole.
+ * so at least N pixels of it are in the slice. All other components are in the slice as a whole.
  *
  * Labels are per plane, so each colour is cleaned separately, just as --threshold decides each separately.
  * Alpha is copied. */
 #include "engine/run.h"
 
 struct despeckle {
-    int smallest; /* pixels of the smallest object that stays */
-    int white;    /* 1: objects are white, 0: black */
+    int min_pixels; /* objects of fewer pixels disappear */
+    int white;      /* 1: objects are white, 0: black */
 };
 
 /* The largest N. Slices read N - 1 rows more on each side. A full stop at 1200 dpi has some 300 pixels. */
@@ -22,8 +21,8 @@ enum { MAX_PIXELS = 1000 };
 /* Above this N the halo is large compared with a slice. */
 enum { LARGE_HALO = 100 };
 
-/* The warning of a picture that is not black and white. */
-static const char needs_threshold[] =
+/* Warning about a picture that is not black and white. */
+static const char GRAYS_WARNING[] =
     "--despeckle is for black-and-white pictures, and this one has grays or colours; put --gray --threshold "
     "otsu before it. Noise of a camera is for --denoise, single wrong pixels for --median 1";
 
@@ -32,7 +31,7 @@ enum { GROUP_ROWS = 32 };
 
 static const struct option options[] = {
     {.type = OPTION_INTEGER,
-     .offset = offsetof(struct despeckle, smallest),
+     .offset = offsetof(struct despeckle, min_pixels),
      .min = 1,
      .max = MAX_PIXELS,
      .value = "N",
@@ -54,10 +53,10 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Returns the rows that decide whether an object is large enough. */
+/* Returns the rows in which the pixels of an object are counted. */
 static struct interval despeckle_rows(const void *params, const struct shape *in, struct interval out)
 {
-    const int reach = ((const struct despeckle *)params)->smallest - 1;
+    const int reach = ((const struct despeckle *)params)->min_pixels - 1;
     (void)in;
     return (struct interval){out.begin - reach, out.end + reach};
 }
@@ -65,7 +64,7 @@ static struct interval despeckle_rows(const void *params, const struct shape *in
 static struct stage_caps despeckle_caps(const void *params)
 {
     return (struct stage_caps){.groups = true,
-                               .large_halo = ((const struct despeckle *)params)->smallest > LARGE_HALO,
+                               .large_halo = ((const struct despeckle *)params)->min_pixels > LARGE_HALO,
                                .relative_cost = 4};
 }
 
@@ -81,17 +80,20 @@ static struct kernel_launch despeckle_row_work(const struct run *run, const char
 }
 
 /* Enqueues the four steps, in buffers. Waits for the first one, to warn of a picture with grays. */
-static enum status despeckle_planes(struct run *run, const struct despeckle *despeckle,
-                                    const struct shape *shape, const struct planes *src,
-                                    const struct planes *dst, struct error *error)
+static enum status despeckle_buffers(struct run *run, const void *params, const struct value *in,
+                                     struct value *out, struct error *error)
 {
+    const struct despeckle *despeckle = params;
+    const struct shape *shape = &in->shape;
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     const struct interval rows = {src->first_row, src->first_row + src->rows};
     const cl_int white = despeckle->white, channels = shape->channels, alpha = shape_alpha(shape);
-    const cl_uint smallest = (cl_uint)despeckle->smallest;
+    const cl_uint min_pixels = (cl_uint)despeckle->min_pixels;
     cl_uint gray_counts[GROUP_IMAGES] = {0}; /* samples between black and white, of each image */
     cl_mem grays;
     struct planes labels, counts;
-    if (run_counters(run, (size_t)shape->images, &grays, error) != STATUS_OK ||
+    if (run_output(run, out, error) != STATUS_OK ||
+        run_counters(run, (size_t)shape->images, &grays, error) != STATUS_OK ||
         run_scratch(run, src->width, src->height, rows, 1, src->channels, &labels, error) != STATUS_OK ||
         run_scratch(run, src->width, src->height, rows, 1, src->channels, &counts, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -109,50 +111,30 @@ static enum status despeckle_planes(struct run *run, const struct despeckle *des
         return STATUS_FAILED;
     for (int i = 0; i < shape->images; i++)
         if (gray_counts[i] > 0)
-            run_warn(run, i, needs_threshold);
+            run_warn(run, i, GRAYS_WARNING);
     if (LAUNCH(run->device, &join, error, ARG_PLANES(&labels)) != STATUS_OK ||
         LAUNCH(run->device, &count, error, ARG_PLANES(&labels), ARG_PLANES(&counts)) != STATUS_OK)
         return STATUS_FAILED;
     return LAUNCH(run->device, &fill, error, ARG_PLANES(src), ARG_PLANES(&labels), ARG_PLANES(&counts),
-                  ARG_PLANES(dst), ARG(smallest), ARG(white), ARG(alpha));
+                  ARG_PLANES(dst), ARG(min_pixels), ARG(white), ARG(alpha));
 }
 
-/* Images are copied to buffers and back. run->memory selects the memory of run_scratch and the variant of a
- * kernel in run_work, so the copies' launches are described before it is switched to buffers. */
 static enum status run_despeckle(struct run *run, const void *params, const struct value *in,
                                  struct value *out, struct error *error)
 {
-    if (run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    if (run->memory == MEMORY_BUFFER)
-        return despeckle_planes(run, params, &in->shape, src, dst, error);
-    const struct interval rows = {src->first_row, src->first_row + src->rows};
-    struct planes from, to;
-    struct kernel_launch fetch = run_work(run, "texels", "texels_to_planes", src);
-    struct kernel_launch put = run_work(run, "texels", "planes_to_texels", dst);
-    run->memory = MEMORY_BUFFER;
-    const bool ok =
-        run_scratch(run, src->width, src->height, rows, 1, src->channels, &from, error) == STATUS_OK &&
-        run_scratch(run, dst->width, dst->height, out->rows, 1, dst->channels, &to, error) == STATUS_OK &&
-        LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(&from)) == STATUS_OK &&
-        despeckle_planes(run, params, &in->shape, &from, &to, error) == STATUS_OK &&
-        LAUNCH(run->device, &put, error, ARG_PLANES(&to), ARG_PLANES(dst)) == STATUS_OK;
-    run->memory = MEMORY_IMAGE;
-    return ok ? STATUS_OK : STATUS_FAILED;
+    return run_in_buffers(run, despeckle_buffers, params, in, out, error);
 }
 
 const struct stage stage_despeckle = {
     .name = "despeckle",
     .brief = "remove small objects, black or white",
     .manual = "Removes the small objects of a black-and-white picture: paints black objects of fewer than N "
-              "pixels white; with objects=white, paints white objects black. Pixels that touch each "
-              "other, also by a corner, are one object, as in scipy.ndimage.label with a structure of "
-              "ones. Samples below half of full scale are black, all others white, in each colour "
-              "separately, so put --threshold before it. Pixels that stay are unchanged, as are alpha "
-              "and NaN.\n\n"
-              "A full stop of ordinary text has about D * D / 5000 pixels at D dots per inch: 18 at "
-              "300 dpi. Half of that is a good N.",
+              "pixels white; with objects=white, paints white objects black. Pixels that touch each other, "
+              "also by a corner, are one object, as in scipy.ndimage.label with a structure of ones. Samples "
+              "below half of full scale are black, all others white, in each colour separately, so put "
+              "--threshold before it. Pixels that stay are unchanged, as are alpha and NaN.\n\n"
+              "A full stop of ordinary text has about D * D / 5000 pixels at D dots per inch: 18 at 300 dpi. "
+              "Half of that is a good N.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct despeckle),

@@ -3,14 +3,12 @@
  *
  *     dst(x, y) = src(x - X, y - Y) inside the picture, otherwise the colour, or what the border rule says
  *
- * The canvas must contain the picture, so a wrong number fails instead of cropping; --crop does the opposite.
- */
+ * The canvas must contain the picture: a number that is too small fails instead of cropping. */
 #include "filters/canvas.h"
 
 static const struct option options[] = {
-    BOX_SIZE(box_parse_canvas,
-             "the size of the canvas, in pixels or percent of the picture, and where the picture "
-             "begins on it, counted from the top left"),
+    BOX_SIZE(box_parse_canvas, "the size of the canvas, in pixels or percent of the picture, and where the "
+                               "picture begins on it, counted from the top left"),
     CANVAS_COLOUR,
     BOX_GRAVITY("the side or corner of the picture if +X+Y is not given"),
     {.type = OPTION_END},
@@ -37,15 +35,14 @@ const struct stage stage_extend = {
     .brief = "the picture on a larger canvas",
     .manual =
         "Puts the picture on a canvas of WxH pixels; a percentage is of the picture's size. +X+Y is where "
-        "the picture begins on the canvas; without it the picture is in the middle, or where gravity= "
-        "says. Samples are copied unchanged, but 64-bit floats become 32-bit. --crop undoes it.\n\n"
+        "the picture begins on the canvas; without it the picture is in the middle, or where gravity= says. "
+        "Samples are copied unchanged, but 64-bit floats become 32-bit. --crop undoes it.\n\n"
         "Left and top are those of the picture as it is seen: a photo that is stored on its side is turned "
         "first, unless --stored-orientation is given.\n\n"
         "The rest of the canvas is black, or transparent if the picture has alpha. color= sets it: black, "
-        "white or #rrggbb (in a gray picture the gray that looks as bright); transparent, if the picture "
-        "has alpha; or edge, which continues the picture by the rule of --edge. In #rrggbb ff is full "
-        "scale, or the value that --range makes white. With --linear and after another stage the colour is "
-        "still sRGB.",
+        "white or #rrggbb (in a gray picture the gray that looks as bright); transparent, if the picture has "
+        "alpha; or edge, which continues the picture by the rule of --edge. In #rrggbb ff is full scale, or "
+        "the value that --range makes white. With --linear and after another stage the colour is still sRGB.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct canvas),

@@ -19,7 +19,7 @@ struct flip {
     struct affine map; /* from the output's chroma positions to the input's */
 };
 
-/* For chroma whose mirrored positions are between samples. */
+/* For chroma whose mirrored positions are between samples: the filter. */
 static const struct warp_options interpolation = {.resampler = RESAMPLE_BICUBIC, .outside = OUTSIDE_EDGE};
 
 enum { HORIZONTALLY, VERTICALLY };
@@ -70,7 +70,7 @@ static struct affine flip_inverse_map(const void *params, const struct shape *in
     return affine_move_origin(&affine, 0.5);
 }
 
-/* Interpolated chroma is no lossless move; it costs as much as a warp. */
+/* Interpolated chroma is a warp, not a lossless move. */
 static struct stage_caps flip_caps(const void *params)
 {
     const struct flip *flip = params;
@@ -105,11 +105,10 @@ static enum status run_flip(struct run *run, const void *params, const struct va
 const struct stage stage_flip = {
     .name = "flip",
     .brief = "mirror left to right, or top to bottom",
-    .manual =
-        "Mirrors the picture: --flip h exchanges left and right, --flip v top and bottom. Samples are "
-        "copied unchanged, but 64-bit floats become 32-bit. Quarter turns are --rotate 90.\n\n"
-        "Left and top are those of the picture as it is seen: a photo that is stored on its side is turned "
-        "first, unless --stored-orientation is given.",
+    .manual = "Mirrors the picture: --flip h exchanges left and right, --flip v top and bottom. Samples are "
+              "copied unchanged, but 64-bit floats become 32-bit. Quarter turns are --rotate 90.\n\n"
+              "Left and top are those of the picture as it is seen: a photo that is stored on its side is "
+              "turned first, unless --stored-orientation is given.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct flip),

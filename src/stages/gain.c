@@ -1,11 +1,12 @@
 /* Multiplies levels of a pyramid by factors: subbands of level n by factors[n], the lowpass by factors[0].
  *
  *     check           "1:1.5,low:0" -> factors: 1.5 for level 1, 0 for the lowpass, else 1
- *     run, by level   factor 1: `in` and `out` share the planes; the run frees them once
- *                     other factors: the point operation `linear` (kernels/point.cl) into new planes
+ *     run, by level   factor 1: `in` and `out` share the planes
+ *                     other factors: the point operation `linear` (kernels/point.cl), to new planes
  *
- * Alpha is copied. A factor other than 1 for a missing level is an error, as it would have no effect. Factors
- * scale real and imaginary parts alike, so phases, and thereby the positions of edges, stay. */
+ * Alpha is copied. A factor other than 1 for a missing level is an error, as it would have no effect. Real
+ * and imaginary parts are multiplied alike, so phases, and with them the positions of edges, do not change.
+ */
 #include "base/text.h"
 #include "engine/run.h"
 
@@ -35,8 +36,8 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Parses one pair, "1:1.5" or "low:0", and cuts it at the colon. `seen` has a flag for each level, to detect
- * repetitions. */
+/* Parses one pair, "1:1.5" or "low:0", which it cuts at the colon. seen[level] is set, to detect repetitions.
+ */
 static enum status gain_parse_pair(struct gain *gain, char *pair, bool *seen, struct error *error)
 {
     char *text = pair;
@@ -85,7 +86,6 @@ static enum status gain_shape(const void *params, const struct shape *in, struct
     return STATUS_OK;
 }
 
-/* Passes on or multiplies each level; planes[0] is the lowpass. */
 static enum status run_gain(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
@@ -100,7 +100,6 @@ static enum status run_gain(struct run *run, const void *params, const struct va
             *dst = *src;
             continue;
         }
-        /* The rows that the slice has; they differ from level to level. */
         const struct interval rows = {src->first_row, src->first_row + src->rows};
         if (run_planes(run, src->width, src->height, rows, src->layers, src->channels, dst, error) !=
             STATUS_OK)
@@ -124,10 +123,9 @@ static struct stage_caps gain_caps(const void *params)
 const struct stage stage_gain = {
     .name = "gain",
     .brief = "multiply levels of a pyramid",
-    .manual =
-        "Multiplies all subbands of a level, or the lowpass, by a factor: above 1 strengthens the detail "
-        "of that size (level 1 about two pixels, level 2 four, and so on), below 1 weakens it, 0 removes "
-        "it. Other levels, and alpha, are unchanged.",
+    .manual = "Multiplies all subbands of a level, or the lowpass, by a factor: above 1 strengthens the "
+              "detail of that size (level 1 about two pixels, level 2 four, and so on), below 1 weakens it, "
+              "0 removes it. Other levels, and alpha, are unchanged.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct gain),

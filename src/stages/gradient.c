@@ -5,9 +5,9 @@
  * where g is the Gaussian of --blur and g' its derivative. Both come from one evaluation of
  * filters/gaussian.h; the square root is the last operation of the second product, not a pass of its own.
  *
- * A step from 0 to 1 gives g(0) = 1 / (sqrt(2 pi) SIGMA) = 0.4 / SIGMA at its middle if SIGMA is 2 or more;
- * below, the samples of g' are too few, and 0.36 is left at 1. Results are not stretched to full scale,
- * because that would need the whole picture first. Samples no longer are brightnesses (caps.new_values). */
+ * A step from 0 to 1 gives g(0) = 1 / (sqrt(2 pi) SIGMA) = 0.4 / SIGMA at its middle if SIGMA is 2 or more.
+ * A smaller SIGMA has too few samples of g': 1 gives 0.36. Results are not stretched to full scale, as their
+ * largest value is known only after the whole picture. They are no brightnesses (caps.new_values). */
 #include "filters/gaussian.h"
 
 static const struct option options[] = {
@@ -41,8 +41,8 @@ const struct stage stage_gradient = {
     .brief = "magnitude of the gradient",
     .manual =
         "Computes the magnitude of the gradient of the picture smoothed by a Gaussian: the picture is "
-        "filtered with the derivatives of a Gaussian along x and along y, and the two are combined, "
-        "channel by channel. A step of full scale gives about 0.4 / SIGMA at its middle. Alpha is unchanged.",
+        "filtered with the derivatives of a Gaussian along x and along y, and the two are combined, channel "
+        "by channel. A step of full scale gives about 0.4 / SIGMA at its middle. Alpha is unchanged.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct gaussian),

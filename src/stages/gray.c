@@ -6,8 +6,8 @@
  * linear light; without --linear they apply to stored values, which gives the luma of ITU-R BT.709, and what
  * most programs call gray.
  *
- * Channels lose their meaning, so the stage changes the shape: 3 or 4 channels become 1 or 2. It has no
- * groups and no rasters. A gray input is copied, so that a chain works on folders of gray and colour. */
+ * The number of channels changes, 3 or 4 to 1 or 2, so the stage has no groups and no rasters. A gray input
+ * is copied, so that a chain works on folders of gray and colour pictures. */
 #include "engine/run.h"
 #include "image/colour/colour.h"
 
@@ -37,8 +37,8 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Weights of the luminance (ITU-R BT.709, 3.2). sRGB has the same primaries. */
-static const cl_float4 LUMINANCE = {{0.2126F, 0.7152F, 0.0722F, 0}};
+/* Luminances of the primaries of sRGB (ITU-R BT.709, 3.2). */
+static const cl_float4 SRGB_LUMINANCE = {{0.2126F, 0.7152F, 0.0722F, 0}};
 
 /* Sets one channel, or two with alpha. Fails for WHAT = A without alpha. */
 static enum status gray_shape(const void *params, const struct shape *in, struct shape *out,
@@ -52,12 +52,12 @@ static enum status gray_shape(const void *params, const struct shape *in, struct
     return STATUS_OK;
 }
 
-/* Returns the luminance of the file's primaries. */
+/* Returns the luminances of the primaries of the file, or of sRGB. */
 static cl_float4 gray_luminance(const struct shape *shape)
 {
     const struct colour_space *space = shape->space != NULL ? shape_space(shape) : NULL;
     if (space == NULL)
-        return LUMINANCE;
+        return SRGB_LUMINANCE;
     return (cl_float4){
         {(cl_float)space->luminance[0], (cl_float)space->luminance[1], (cl_float)space->luminance[2], 0}};
 }
@@ -85,6 +85,7 @@ static enum status run_gray(struct run *run, const void *params, const struct va
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(weights));
 }
 
+/* Only rec709 depends on the primaries of the colours. */
 static struct stage_caps gray_caps(const void *params)
 {
     return (struct stage_caps){.needs_space = ((const struct gray *)params)->what == REC709};
@@ -93,12 +94,12 @@ static struct stage_caps gray_caps(const void *params)
 const struct stage stage_gray = {
     .name = "gray",
     .brief = "one channel from three colours",
-    .manual = "Makes a gray picture. rec709 weighs red, green and blue by 0.2126, 0.7152 and 0.0722, which "
-              "is how bright they look (ITU-R BT.709), or by the luminances of the primaries of the file's "
-              "profile; with --linear that is the true luminance. R, G and B take one channel; mean averages "
-              "the three. Alpha is kept; A makes the alpha channel the picture, which then has no alpha. A "
-              "picture that is already gray is unchanged. If the file has a profile, the output has a "
-              "profile of gray with the same curve.",
+    .manual =
+        "Makes a gray picture. rec709 weighs red, green and blue by 0.2126, 0.7152 and 0.0722, which is how "
+        "bright they look (ITU-R BT.709), or by the luminances of the primaries of the file's profile; with "
+        "--linear that is the true luminance. R, G and B take one channel; mean averages the three. Alpha is "
+        "kept; A makes the alpha channel the picture, which then has no alpha. A picture that is already "
+        "gray is unchanged. If the file has a profile, the output has a profile of gray with the same curve.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct gray),

@@ -1,11 +1,10 @@
 /* Inverse dual-tree complex wavelet transform (wavelet/dtcwt.h), from a pyramid to an image.
  *
- * The shape of the pyramid names the size of the image and the filters. So the stage has no options, and also
- * serves pyramids that were read from a TIFF. Without changes in between, the transform reconstructs the
- * image to rounding.
+ * The shape of the pyramid contains the size of the image and the filters. So the stage has no options, and
+ * also inverts pyramids that were read from a TIFF. An unchanged pyramid gives its image up to rounding.
  *
- * Rows of a pyramid are counted in rows of the image, hence rows_same(). A slice needs coefficients of many
- * more rows on the coarse levels (caps.large_halo); the forward transform computes them (wavelet.c). */
+ * Rows of a pyramid are counted in rows of the image, hence rows_same(). The forward transform computes the
+ * coefficients that a slice needs beyond its rows (wavelet.c), on coarse levels many (caps.large_halo). */
 #include "engine/run.h"
 #include "wavelet/dtcwt.h"
 
@@ -35,12 +34,6 @@ static enum status run_inverse(struct run *run, const void *params, const struct
     return dtcwt_inverse(run, in, out, error);
 }
 
-static struct stage_caps inverse_wavelet_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.large_halo = true, .groups = true, .relative_cost = 4};
-}
-
 const struct stage stage_inverse_wavelet = {
     .name = "inverse-wavelet",
     .brief = "pyramid back to image",
@@ -52,6 +45,6 @@ const struct stage stage_inverse_wavelet = {
     .out = KIND_IMAGE,
     .shape = inverse_wavelet_shape,
     .rows = rows_same,
-    .caps = inverse_wavelet_caps,
+    .fixed_caps = {.large_halo = true, .groups = true, .relative_cost = 4},
     .run = run_inverse,
 };

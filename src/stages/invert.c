@@ -30,24 +30,17 @@ static enum status run_invert(struct run *run, const void *params, const struct 
                   ARG(offset), ARG(alpha));
 }
 
-static struct stage_caps invert_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.groups = true, .new_values = true};
-}
-
 const struct stage stage_invert = {
     .name = "invert",
     .brief = "negative: 1 - value",
     .manual = "Replaces every colour value v by 1 - v, full scale being 1. 8-bit samples s become 255 - s, "
-              "and signed "
-              "samples -1 - s, so that the least becomes the largest. Alpha is unchanged.",
+              "and signed samples -1 - s, so that the least becomes the largest. Alpha is unchanged.",
     .examples = examples,
     .options = options,
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .rows = rows_same,
-    .caps = invert_caps,
+    .fixed_caps = {.groups = true, .new_values = true},
     .adapt_to_chroma = adapt_nothing_to_chroma,
     .run = run_invert,
 };

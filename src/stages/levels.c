@@ -2,11 +2,11 @@
  *
  *     dst = clip((src - black) / (white - black), 0, 1) ^ (1 / gamma)
  *
- * With `auto`, black and white are found in the histogram of the whole picture (filters/histogram.h), before
- * its slices are processed: the values that leave a share of `clip` of the samples outside, the rule of
- * Pillow's ImageOps.autocontrast. Groups are then not possible, because each picture has its own values.
+ * With `auto`, black and white come from the histogram of the whole picture (filters/histogram.h), before its
+ * slices are processed: at each end `clip` percent of the samples are beyond them, as in Pillow's
+ * ImageOps.autocontrast. As each picture has its own values, there are no groups then.
  *
- * Results are clipped, other than in most stages, as negative numbers do not have real powers. Colour is
+ * Unlike most stages this one clips its results, as negative numbers have no real powers. Colour is
  * premultiplied by alpha: the kernel scales black and white by alpha, too, instead of dividing. */
 #include "filters/histogram.h"
 
@@ -54,8 +54,8 @@ static void print_clip(FILE *file, const void *params)
     amount_print(file, &((const struct levels *)params)->clip);
 }
 
-/* Callback `unused` of keys that only auto has. */
-static const char *needs_auto(const void *params)
+/* Returns why a key of auto has no effect, or NULL. */
+static const char *auto_unused(const void *params)
 {
     return ((const struct levels *)params)->ends.count == 0 ? NULL : "belongs to auto";
 }
@@ -85,8 +85,8 @@ static const struct option options[] = {
      .help = "auto: share of the samples that may become black, and the same for white",
      .parse = parse_clip,
      .print = print_clip,
-     .unused = needs_auto},
-    HISTOGRAM_CHANNELS(needs_auto),
+     .unused = auto_unused},
+    HISTOGRAM_CHANNELS(auto_unused),
     {.type = OPTION_END},
 };
 
@@ -98,13 +98,12 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Finds black and white. */
+/* Finds black and white for `auto`. */
 static void find_ends(const void *params, const struct histogram *histogram, float found[2])
 {
     histogram_ends(histogram, ((const struct levels *)params)->clip.number, found);
 }
 
-/* Sets the search for auto. */
 static enum status levels_check(void *params, struct error *error)
 {
     struct levels *levels = params;
@@ -113,9 +112,20 @@ static enum status levels_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
-/* Enqueues the mapping; with auto it may wait for a histogram. A channel whose samples are all equal is
- * copied.
- */
+/* Fails if numbers and percentages are one value, such as 255,100% in 8 bit. */
+static enum status levels_shape(const void *params, const struct shape *in, struct shape *out,
+                                struct error *error)
+{
+    const struct levels *levels = params;
+    const struct amount *black = &levels->ends.items[0], *white = &levels->ends.items[1];
+    (void)out;
+    if (levels->search.find || amount_value(in, black) != amount_value(in, white))
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED, "--levels: BLACK and WHITE are the same value, %.6g",
+                black->percent ? in->zero + (in->full - in->zero) * black->number / 100 : black->number);
+}
+
+/* Enqueues the mapping; with auto it may wait for a histogram. A channel of one value is copied. */
 static enum status run_levels(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {
@@ -164,14 +174,14 @@ const struct stage stage_levels = {
     .name = "levels",
     .brief = "set black, white and gamma",
     .manual =
-        "Maps BLACK to 0 and WHITE to full scale, linearly; values beyond are clipped. For floats BLACK "
-        "and WHITE are sample values, and the result is 0 to 1. WHITE below BLACK gives a negative. "
-        "gamma=G raises the result to the power of 1/G. Alpha is unchanged.\n\n"
+        "Maps BLACK to 0 and WHITE to full scale, linearly; values beyond are clipped. For floats BLACK and "
+        "WHITE are sample values, and the result is 0 to 1. WHITE below BLACK gives a negative. gamma=G "
+        "raises the result to the power of 1/G. Alpha is unchanged.\n\n"
         "auto finds the darkest and lightest values, ignoring clip=P% of the samples at each end; -v and "
         "--report print them. All colours are stretched alike, which keeps their balance; channels=each "
         "stretches each colour separately, which removes a colour cast. Fully transparent pixels do not "
-        "count. Integers are counted with 16 bits, floats with 11 significant bits of their distance from "
-        "a sample of the first row. Large pictures are read twice, as with --denoise.\n\n"
+        "count. Integers are counted with 16 bits, floats with 11 significant bits of their distance from a "
+        "sample of the first row. Large pictures are read twice, as with --denoise.\n\n"
         "With --linear, numbers and percentages are amounts of light.",
     .examples = examples,
     .options = options,
@@ -179,6 +189,7 @@ const struct stage stage_levels = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .check = levels_check,
+    .shape = levels_shape,
     .rows = rows_same,
     .analysis = &histogram_analysis,
     .caps = levels_caps,

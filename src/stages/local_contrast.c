@@ -2,13 +2,12 @@
  *
  *     count_tiles -> make_tables -> equalise
  *
- * Histograms of the tiles need the whole picture, so a picture in slices is read twice: its analysis pass
- * counts and makes the tables. Nothing waits for the device. Each picture has its own tables, so there are no
- * groups.
+ * The tables depend on the whole picture, so a picture in slices is read twice: the analysis pass computes
+ * them. Nothing waits for the device. Each picture has its own tables, so there are no groups.
  *
  * Pictures of 8 bit have 256 bins, all others 65536 from 0 to full scale, as in OpenCV. Colours: the change
  * of luma (ITU-R BT.709) is added to red, green and blue, which leaves the colour differences as they are.
- * Luma and two differences, each equalised, would change colours; so would the colours by themselves. */
+ * Equalising each colour, or the differences, too, would change the hues. */
 #include "engine/run.h"
 
 struct tile_counts {
@@ -21,7 +20,7 @@ struct local_contrast {
 };
 
 /* The most tiles on each side: 65536 bins of 32 x 32 tiles take 256 MiB. */
-enum { TILES_MAX = 32 };
+enum { MAX_TILES = 32 };
 
 /* Parses "8x8". */
 static enum status parse_tiles(const char *text, void *field, struct error *error)
@@ -29,8 +28,8 @@ static enum status parse_tiles(const char *text, void *field, struct error *erro
     struct tile_counts tiles = {0, 0};
     int length = 0;
     if (sscanf(text, "%2dx%2d%n", &tiles.across, &tiles.down, &length) != 2 || text[length] != '\0' ||
-        tiles.across < 1 || tiles.across > TILES_MAX || tiles.down < 1 || tiles.down > TILES_MAX)
-        return fail(error, STATUS_USAGE, "not two numbers of 1 to %d, as in 8x8", TILES_MAX);
+        tiles.across < 1 || tiles.across > MAX_TILES || tiles.down < 1 || tiles.down > MAX_TILES)
+        return fail(error, STATUS_USAGE, "not two numbers of 1 to %d, as in 8x8", MAX_TILES);
     *(struct tile_counts *)field = tiles;
     return STATUS_OK;
 }
@@ -76,9 +75,9 @@ struct tiles_argument {
     cl_int bins, colours, alpha;
 };
 
-/* Returns the tiles of a picture. Their sizes are OpenCV's: if one side is no multiple of its tiles, both are
- * enlarged to the next larger multiple. */
-static struct tiles_argument find_tiles(const struct local_contrast *contrast, const struct shape *shape)
+/* Computes the tiles of a picture as OpenCV does: if one side is not a multiple of its number of tiles, both
+ * sides are enlarged to the next multiple, even one that is a multiple already. */
+static struct tiles_argument tiles_make(const struct local_contrast *contrast, const struct shape *shape)
 {
     const int across = contrast->tiles.across, down = contrast->tiles.down;
     const bool fits = shape->width % across == 0 && shape->height % down == 0;
@@ -95,12 +94,13 @@ static struct tiles_argument find_tiles(const struct local_contrast *contrast, c
                                    .alpha = shape_alpha(shape)};
 }
 
-static size_t count_words(const struct tiles_argument *tiles)
+/* Returns the number of 32-bit words of all tables: a bin each, first of the histogram. */
+static size_t table_words(const struct tiles_argument *tiles)
 {
     return (size_t)tiles->across * (size_t)tiles->down * (size_t)tiles->bins;
 }
 
-/* Enqueues the counting of some rows. */
+/* Adds rows to the histograms. */
 static enum status count_rows(struct run *run, const struct tiles_argument *tiles, const struct planes *src,
                               struct interval rows, cl_mem tables, struct error *error)
 {
@@ -119,69 +119,67 @@ static enum status count_rows(struct run *run, const struct tiles_argument *tile
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(tables), ARG(*tiles), ARG(range));
 }
 
-/* Enqueues the conversion of counts to tables. */
+/* Converts the histograms to tables of tones, in place. */
 static enum status make_tables(struct run *run, const struct local_contrast *contrast,
                                const struct tiles_argument *tiles, cl_mem tables, struct error *error)
 {
     const double limit = contrast->clip * ((double)tiles->width * tiles->height) / tiles->bins;
-    const cl_uint most = contrast->clip == 0 ? 0 : limit < 1 ? 1 : limit < UINT32_MAX ? (cl_uint)limit : 0;
-    const struct planes none = {.width = 0};
-    struct kernel_launch work = run_work(run, "local_contrast", "make_tables", &none);
+    const cl_uint clip_limit = contrast->clip == 0  ? 0
+                               : limit < 1          ? 1
+                               : limit < UINT32_MAX ? (cl_uint)limit
+                                                    : 0;
+    const struct planes no_planes = {.width = 0};
+    struct kernel_launch work = run_work(run, "local_contrast", "make_tables", &no_planes);
     work.vector_width = VECTOR_WINDOW;
     work.config = (struct launch_config){1, {1, 1}};
     work.width = tiles->across * tiles->down * launch_lanes(run->device, run->memory, work.vector_width);
     work.height = work.depth = 1;
-    return LAUNCH(run->device, &work, error, ARG_MEMORY(tables), ARG(*tiles), ARG(most));
+    return LAUNCH(run->device, &work, error, ARG_MEMORY(tables), ARG(*tiles), ARG(clip_limit));
 }
 
-/* ---------------------------------------------------------------- the analysis pass of a picture in slices
- */
+/* ---------------------------------------------------------------- the analysis pass of slices */
 
-static bool always_needed(const void *params, const struct shape *in)
-{
-    (void)params;
-    (void)in;
-    return true;
-}
-
+/* The result has the tables: first counts of zero, then the histograms of all parts, at the end the tones. */
 static enum status contrast_begin(struct run *run, const void *params, const struct shape *in,
                                   struct analysis_result *result, struct error *error)
 {
-    const struct tiles_argument tiles = find_tiles(params, in);
-    return counters_create(run->device, count_words(&tiles), &result->words, error);
+    const struct tiles_argument tiles = tiles_make(params, in);
+    return counters_create(run->device, table_words(&tiles), &result->words, error);
 }
 
 static enum status contrast_add(struct run *run, const void *params, const struct value *in,
                                 struct interval part, struct analysis_result *result, struct error *error)
 {
-    const struct tiles_argument tiles = find_tiles(params, &in->shape);
+    const struct tiles_argument tiles = tiles_make(params, &in->shape);
     return count_rows(run, &tiles, &in->planes[0], part, result->words, error);
 }
 
 static enum status contrast_end(struct run *run, const void *params, const struct shape *in,
                                 struct analysis_result *result, struct error *error)
 {
-    const struct tiles_argument tiles = find_tiles(params, in);
+    const struct tiles_argument tiles = tiles_make(params, in);
     return make_tables(run, params, &tiles, result->words, error);
 }
 
-static const struct analysis contrast_analysis = {always_needed, rows_same, contrast_begin, contrast_add,
+static const struct analysis contrast_analysis = {NULL, rows_same, contrast_begin, contrast_add,
                                                   contrast_end};
 
 /* ---------------------------------------------------------------- the stage */
 
+/* Enqueues the equalisation, with the tables of the analysis pass, or of the picture if all rows are present.
+ */
 static enum status run_local_contrast(struct run *run, const void *params, const struct value *in,
                                       struct value *out, struct error *error)
 {
     const struct analysis_result *result = run_analysis_result(run, params);
-    const struct tiles_argument tiles = find_tiles(params, &in->shape);
+    const struct tiles_argument tiles = tiles_make(params, &in->shape);
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     cl_mem tables = NULL;
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     if (result)
         tables = result->words;
-    else if (run_counters(run, count_words(&tiles), &tables, error) != STATUS_OK ||
+    else if (run_counters(run, table_words(&tiles), &tables, error) != STATUS_OK ||
              count_rows(run, &tiles, src, rows_full(in->shape.height), tables, error) != STATUS_OK ||
              make_tables(run, params, &tiles, tables, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -193,26 +191,20 @@ static enum status run_local_contrast(struct run *run, const void *params, const
                   ARG(tiles));
 }
 
-static struct stage_caps local_contrast_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.new_values = true, .relative_cost = 2};
-}
-
 const struct stage stage_local_contrast = {
     .name = "local-contrast",
     .brief = "bring out detail in dark and in light parts (CLAHE)",
-    .manual = "Contrast-limited adaptive histogram equalisation: each tile of the picture gets the tone "
-              "curve that spreads its own values, and between the centres of tiles curves are interpolated. "
-              "CLIP limits how steep a curve may become, so that noise in even parts stays faint.\n\n"
-              "Gray pictures of 8 and 16 bit become what OpenCV's createCLAHE(CLIP, (N, M)) makes of them, "
-              "to within a count. With 16 bit and few pixels in a tile the limit is one pixel for each of "
-              "65536 values, so that CLIP has hardly any effect; larger tiles or --depth 8 before it help. "
-              "Of colours only the brightness is equalised (luma of ITU-R BT.709): its change is added to "
-              "red, green and blue. Floats count from 0 to 1 with 16 bits. Transparent pixels, NaN and "
-              "infinities do not count and do not change. Large pictures are read twice, as with "
-              "--denoise.\n\n"
-              "K. Zuiderveld, \"Contrast limited adaptive histogram equalization\", Graphics Gems IV (1994).",
+    .manual =
+        "Contrast-limited adaptive histogram equalisation: each tile of the picture gets the tone curve that "
+        "spreads its own values, and between the centres of tiles curves are interpolated. CLIP limits how "
+        "steep a curve may become, so that noise in even parts stays faint.\n\n"
+        "Gray pictures of 8 and 16 bit become what OpenCV's createCLAHE(CLIP, (N, M)) makes of them, to "
+        "within a count. With 16 bit and few pixels in a tile the limit is one pixel for each of 65536 "
+        "values, so that CLIP has hardly any effect; larger tiles or --depth 8 before it help. Of colours "
+        "only the brightness is equalised (luma of ITU-R BT.709): its change is added to red, green and "
+        "blue. Floats count from 0 to 1 with 16 bits. Transparent pixels, NaN and infinities do not count "
+        "and do not change. Large pictures are read twice, as with --denoise.\n\n"
+        "K. Zuiderveld, \"Contrast limited adaptive histogram equalization\", Graphics Gems IV (1994).",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct local_contrast),
@@ -220,6 +212,6 @@ const struct stage stage_local_contrast = {
     .out = KIND_IMAGE,
     .rows = rows_same,
     .analysis = &contrast_analysis,
-    .caps = local_contrast_caps,
+    .fixed_caps = {.new_values = true, .relative_cost = 2},
     .run = run_local_contrast,
 };

@@ -1,8 +1,5 @@
-/* Median of a window: the rank filter (filters/rank.h) with percent=50, which is all that this stage adds.
- *
- * It is a stage of its own because "median" is the word that people look for. Its options leave percent out,
- * so median_check() sets it after parsing. Squares and discs have odd numbers of samples, so the median is
- * one of them. */
+/* Median of a window: the rank filter (filters/rank.h) with percent=50. It is a stage because "median" is the
+ * word that people look for. Windows have odd numbers of samples, so the median is one of them. */
 #include "filters/rank.h"
 
 static const struct option options[] = {
@@ -19,7 +16,6 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Sets what the option table leaves out. */
 static enum status median_check(void *params, struct error *error)
 {
     (void)error;
@@ -30,10 +26,9 @@ static enum status median_check(void *params, struct error *error)
 const struct stage stage_median = {
     .name = "median",
     .brief = "median of a window",
-    .manual =
-        "Replaces each value by the median of the window around it, channel by channel: noise in single "
-        "pixels disappears, edges stay. RADIUS 2 is a window of 5x5. Equal to --rank RADIUS,percent=50, "
-        "whose help explains NaN, alpha and the border.",
+    .manual = "Replaces each value by the median of the window around it, channel by channel: noise in "
+              "single pixels disappears, edges stay. RADIUS 2 is a window of 5x5. Equal to --rank "
+              "RADIUS,percent=50, whose help explains NaN, alpha and the border.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct rank),

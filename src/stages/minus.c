@@ -1,5 +1,5 @@
-/* Subtracts a picture, such as a dark frame: v - w, for each colour. Colour is premultiplied, so the kernel
- * multiplies w by alpha (filters/operand.h). */
+/* Subtracts a picture, such as a dark frame: dst = src - operand, for each colour. Colour is premultiplied,
+ * so the kernel multiplies the operand by alpha (filters/operand.h). */
 #include "filters/operand.h"
 
 static const struct option options[] = {OPERAND_FILE("the picture that is subtracted"), {.type = OPTION_END}};
@@ -9,12 +9,6 @@ static const struct example examples[] = {
      "the difference of two pictures of one size"},
     {NULL, NULL},
 };
-
-static enum status run_minus(struct run *run, const void *params, const struct value *in, struct value *out,
-                             struct error *error)
-{
-    return operand_combine(run, params, false, in, out, error);
-}
 
 const struct stage stage_minus = {
     .name = "minus",
@@ -37,5 +31,5 @@ const struct stage stage_minus = {
     .caps = operand_caps,
     .shape = operand_shape,
     .rows = rows_same,
-    .run = run_minus,
+    .run = operand_combine,
 };

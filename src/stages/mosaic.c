@@ -8,9 +8,9 @@
  *     |                       |     |--+--|
  *     +-----------------------+-----+-----+
  *
- * kernels/mosaic.cl has the formulas of the views. The square root in them shows weak detail: most
- * coefficients are far below the largest one of their level. That is found on the device and stays there. The
- * lowpass is divided by its DC gain, 2^(levels - 1).
+ * kernels/mosaic.cl has the formulas of the views. The square root in them shows weak detail, as most
+ * coefficients are far below the largest one of their level, which the kernels find before. The lowpass is
+ * divided by its DC gain, 2^(levels - 1).
  *
  * The stage needs all rows of the pyramid, as the largest coefficient depends on all of them, and has no
  * groups. The chain inserts it between --wavelet and a stage for images. */
@@ -60,7 +60,7 @@ struct place {
     int x, y;
 };
 
-/* Positions in the picture, and its size. */
+/* Positions of the levels in the picture, and its size. */
 struct layout {
     struct place origin[1 + MAX_LEVELS]; /* [0]: the lowpass, [n]: level n */
     int width, height;
@@ -172,25 +172,16 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
                   ARG(colours), ARG(alpha));
 }
 
-/* Positions and values of the picture are no longer the image's. A pixel shows a coefficient of a direction,
- * so that the picture cannot be turned later: needs_upright. */
-static struct stage_caps mosaic_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.needs_upright = true, .new_geometry = true, .new_values = true};
-}
-
 const struct stage stage_mosaic = {
     .name = "mosaic",
     .brief = "one picture of a whole pyramid",
-    .manual =
-        "Shows every level of a pyramid side by side. A level is a block of six cells, stripes at 15, 45 "
-        "and 75 degrees in the upper row, at -15, -45 and -75 degrees below. Level 1 is on the left, level "
-        "2 at the upper right, the smaller levels and then the lowpass below level 2.\n\n"
-        "magnitude shows sqrt(gain * |z| / the largest |z| of the level), at most 1, channel by channel; "
-        "real and imaginary show the signed square root around middle gray; phase shows the phase as hue "
-        "(0 red, 120 degrees green, 240 degrees blue) and the magnitude as brightness, of the mean of the "
-        "colour channels. The picture is opaque.",
+    .manual = "Shows every level of a pyramid side by side. A level is a block of six cells, stripes at 15, "
+              "45 and 75 degrees in the upper row, at -15, -45 and -75 degrees below. Level 1 is on the "
+              "left, level 2 at the upper right, the smaller levels and then the lowpass below level 2.\n\n"
+              "magnitude shows sqrt(gain * |z| / the largest |z| of the level), at most 1, channel by "
+              "channel; real and imaginary show the signed square root around middle gray; phase shows the "
+              "phase as hue (0 red, 120 degrees green, 240 degrees blue) and the magnitude as brightness, of "
+              "the mean of the colour channels. The picture is opaque.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct mosaic),
@@ -198,6 +189,8 @@ const struct stage stage_mosaic = {
     .out = KIND_IMAGE,
     .shape = mosaic_shape,
     .rows = rows_all,
-    .caps = mosaic_caps,
+    /* The picture has other positions and values than the image. It shows directions of the picture as it is
+     * seen, hence needs_upright. */
+    .fixed_caps = {.needs_upright = true, .new_geometry = true, .new_values = true},
     .run = run_mosaic,
 };

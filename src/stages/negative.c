@@ -2,10 +2,10 @@
  *
  *     dst = clip(log(base / src) / log(base / dark), 0, 1)
  *
- * is the density above the film base, as a share of the largest one. A film's density grows with the
- * logarithm of the exposure, so the result is, like a print, near the brightness that is seen. The orange
- * mask of colour film is its base and divides out. As all is a ratio of logarithms, a power-law curve of the
- * samples cancels, too: scans with gamma 2.2 and linear ones give the same picture, without --linear. */
+ * is the density above the film base, relative to the largest one. A film's density grows with the logarithm
+ * of the exposure, so the result is close to perceived brightness, like a print. The orange mask of colour
+ * film is part of the base, which is divided out. A power-law curve of the samples cancels in the ratio of
+ * logarithms: scans with gamma 2.2 and linear ones give the same picture, without --linear. */
 #include "base/exact.h"
 #include "filters/histogram.h"
 
@@ -15,9 +15,11 @@
 
 struct negative {
     struct histogram_search_params search; /* must be first */
-    struct amounts film; /* the base, then the densest values: auto; 1 or 2 for all colours; 3 or 6 */
+    /* Bases, then the densest values: none (auto); 1 or 2 for all colours; 3 or 6 for red, green and blue. */
+    struct amounts film;
 };
 
+/* Parses "auto", or 1, 2, 3 or 6 amounts above 0. */
 static enum status parse_film(const char *text, void *field, struct error *error)
 {
     struct amounts film = {.count = 0};
@@ -45,9 +47,8 @@ static const struct option options[] = {
      .value = "BASE|auto",
      .parse = parse_film,
      .print = print_film,
-     .help =
-         "the film base, which becomes black, and perhaps the densest film, which becomes white, as sample "
-         "values or percent: R,G,B or R,G,B,R,G,B; of gray one or two"},
+     .help = "the film base, which becomes black, and perhaps the densest film, which becomes white, as "
+             "sample values or percent: R,G,B or R,G,B,R,G,B; of gray one or two"},
     {.type = OPTION_END},
 };
 
@@ -67,6 +68,7 @@ static void find_film(const void *params, const struct histogram *histogram, flo
     histogram_ends(histogram, 0.1, found);
 }
 
+/* Sets the search of a histogram for each channel, unless all numbers are given. */
 static enum status negative_check(void *params, struct error *error)
 {
     struct negative *negative = params;
@@ -77,9 +79,9 @@ static enum status negative_check(void *params, struct error *error)
 }
 
 /* Enqueues the mapping; it may wait for a histogram. Found values are rounded to the six digits that are
- * reported, so that these, given for other frames, result in the same bits. They are at least one count of
- * integers, and of floats 2^-16 of the base: no film is as dense. A 0 would have an infinite density, next to
- * which everything is black. A channel without density becomes black. */
+ * reported, so that the reported numbers give the same bits for other frames. The densest value is at least
+ * one count of integers, or of floats 2^-16 of the base, as a value of 0 has an infinite density. A channel
+ * whose base is not above its densest value becomes black. */
 static enum status run_negative(struct run *run, const void *params, const struct value *in,
                                 struct value *out, struct error *error)
 {
@@ -93,19 +95,19 @@ static enum status run_negative(struct run *run, const void *params, const struc
     double values[8] = {0}, logs[8] = {0}; /* of the bases, then of the densest values */
     char report[sizeof run->results.text] = "--negative=";
     cl_float4 base = {.s = {0}}, gain = base;
-    /* All colours found are beyond those of film: below 1% of full scale, or, as the base of colour film is
-     * orange, above 99%. */
-    bool is_black = negative->search.find && shape->full > 1,
-         is_light = is_black && colours == 3 && film->count == 0;
+    /* Signs of a film holder or a hole in the film: every densest value is below 1% of full scale, or every
+     * base above 99%, while the base of colour film is orange. */
+    bool has_holder = negative->search.find && shape->full > 1,
+         has_hole = has_holder && colours == 3 && film->count == 0;
     enum status status = negative->search.find ? histogram_search(run, params, in, found, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = run_output(run, out, error);
     if (status != STATUS_OK)
         return status;
     for (int i = 0; i < 2 * colours; i++) {
-        const int c = i % colours, is_base = i < colours, colour = film->count < 3 || c == 3 ? 0 : c;
+        const int c = i % colours, is_base = i < colours, given = film->count < 3 || c == 3 ? 0 : c;
         if (is_base ? film->count > 0 : !negative->search.find) {
-            values[i] = amount_value(shape, &film->items[(is_base ? 0 : film->count / 2) + colour]);
+            values[i] = amount_value(shape, &film->items[(is_base ? 0 : film->count / 2) + given]);
         } else {
             char number[32];
             const float least = is_base           ? -INFINITY
@@ -115,8 +117,8 @@ static enum status run_negative(struct run *run, const void *params, const struc
                      shape->zero + scale * (double)fmaxf(found[2 * c + is_base], least));
             values[i] = shape_value(shape, strtod(number, NULL));
         }
-        is_black = is_black && (is_base || values[i] < 0.01);
-        is_light = is_light && (!is_base || values[i] > 0.99);
+        has_holder = has_holder && (is_base || values[i] < 0.01);
+        has_hole = has_hole && (!is_base || values[i] > 0.99);
         logs[i] = exact_log(fmax(values[i], 0x1p-126)) / M_LN2;
         text_append(report, sizeof report, "%s%.6g", i > 0 ? "," : "", shape->zero + scale * values[i]);
     }
@@ -126,11 +128,10 @@ static enum status run_negative(struct run *run, const void *params, const struc
     }
     if (negative->search.find)
         run_report(run, report);
-    if (is_black || is_light)
-        run_warn(
-            run, 0,
-            "the darkest part is as black as a film holder, or the lightest as white as a hole in the film; "
-            "cut these off before --negative, with --crop WxH+X+Y");
+    if (has_holder || has_hole)
+        run_warn(run, 0,
+                 "the darkest part is as black as a film holder, or the lightest as white as a hole in the "
+                 "film; cut these off before --negative, with --crop WxH+X+Y");
     struct kernel_launch work = run_work(run, "negative", "negative", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(base),
                   ARG(gain), ARG(channels), ARG(alpha));

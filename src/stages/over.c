@@ -1,5 +1,5 @@
-/* Divides by a picture, such as a flat field: v * mean / w, for each colour. The quotients mean / w are
- * computed once, on the host; the kernel multiplies (filters/operand.h). */
+/* Divides by a picture, such as a flat field: dst = src * mean / operand, for each colour. The factors
+ * mean / operand are computed once, on the host; the kernel multiplies (filters/operand.h). */
 #include "base/sums.h"
 #include "filters/operand.h"
 
@@ -13,7 +13,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Replaces the values by the factors. Pixels without light in the flat field keep their value. */
+/* Replaces the values of the operand by the factors. Where the operand is not above 0, the factor is 1. */
 static enum status over_prepare(void *params, const struct settings *settings, struct error *error)
 {
     struct operand *operand = params;
@@ -31,27 +31,21 @@ static enum status over_prepare(void *params, const struct settings *settings, s
         }
     }
     operand->hash = hash_bytes(operand->hash, "over", sizeof "over");
+    operand->multiplies = true;
     return STATUS_OK;
-}
-
-static enum status run_over(struct run *run, const void *params, const struct value *in, struct value *out,
-                            struct error *error)
-{
-    return operand_combine(run, params, true, in, out, error);
 }
 
 const struct stage stage_over = {
     .name = "over",
     .brief = "divide by a picture, such as a flat field",
-    .manual =
-        "Divides by FILE and multiplies by its mean, for each colour by itself. A flat field is a "
-        "picture of an evenly lit surface; it shows how much light each pixel gets. What the lens darkens "
-        "in the corners, and dust, disappear. Pixels of FILE that are 0, negative, NaN or infinite "
-        "change nothing. FILE has the size of the picture at this point of the chain, and its colours, "
-        "or gray for all of them; of several pages the first counts. Its depth may be another; "
-        "--linear and --range apply to it as to the input, and its alpha is ignored. Light and "
-        "not display values should be divided: add --linear for photographs. FILE is turned as "
-        "its orientation says, unless --stored-orientation is given.",
+    .manual = "Divides by FILE and multiplies by its mean, for each colour by itself. A flat field is a "
+              "picture of an evenly lit surface; it shows how much light each pixel gets. What the lens "
+              "darkens in the corners, and dust, disappear. Pixels of FILE that are 0, negative, NaN or "
+              "infinite change nothing. FILE has the size of the picture at this point of the chain, and its "
+              "colours, or gray for all of them; of several pages the first counts. Its depth may be "
+              "another; --linear and --range apply to it as to the input, and its alpha is ignored. Light "
+              "and not display values should be divided: add --linear for photographs. FILE is turned as its "
+              "orientation says, unless --stored-orientation is given.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct operand),
@@ -63,5 +57,5 @@ const struct stage stage_over = {
     .caps = operand_caps,
     .shape = operand_shape,
     .rows = rows_same,
-    .run = run_over,
+    .run = operand_combine,
 };

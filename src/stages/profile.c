@@ -1,11 +1,11 @@
 /* Converts colours from what the file means by them to another colour space (image/colour/colour.h), whose
  * ICC profile the output gets.
  *
- * The source is the space of the shape, which the job has read from the file or an earlier --profile has set;
- * without one it is sRGB, or linear sRGB for floats. Little CMS is not asked for each pixel: a link has all
- * that kernels/colour.cl needs, and is computed once for a pair of spaces. In linear light the link leaves
- * the curves out. On CPUs the kernel reads and writes samples of files itself, as unpacking and packing took
- * a tenth of the time of a 4096x4096 picture. */
+ * The source is the space of the shape, which comes from the file or from an earlier --profile; without one
+ * it is sRGB, or linear sRGB for floats. A colour link has all numbers that kernels/colour.cl needs. It is
+ * computed once for a pair of spaces, with Little CMS if there are tables. In linear light it has no curves.
+ * On CPUs the kernel reads and writes samples of files itself, as unpacking and packing took a tenth of the
+ * time of a 4096x4096 picture. */
 #include "base/sums.h"
 #include "engine/run.h"
 #include "image/colour/colour.h"
@@ -19,20 +19,20 @@ struct profile {
     const char *target; /* as typed: a word, or a profile's file */
     int intent;         /* enum colour_intent */
     bool blackpoint;
-    const struct colour_space *space; /* set by prepare; a use */
+    const struct colour_space *space; /* set by profile_prepare; NULL for AUTO. Owned if it is of a file */
 };
 
-static const char *const words[] = {
+static const char *const builtin_words[] = {
     [COLOUR_SRGB] = "srgb", [COLOUR_P3] = "p3", [COLOUR_ADOBE] = "adobe", [COLOUR_GRAY] = "gray"};
 
-/* The target that is sRGB, or gray with its curve for a gray picture. --strip uses it, too. */
+/* The target that means sRGB, or for gray pictures gray with the curve of sRGB. --strip uses it, too. */
 static const char *const AUTO = "auto";
 
 /* Returns the number of the built-in space, or -1: the target is a file or AUTO. */
 static int profile_builtin(const struct profile *profile)
 {
-    for (int i = 0; i < (int)(sizeof words / sizeof words[0]); i++)
-        if (strcasecmp(profile->target, words[i]) == 0)
+    for (int i = 0; i < (int)(sizeof builtin_words / sizeof builtin_words[0]); i++)
+        if (strcasecmp(profile->target, builtin_words[i]) == 0)
             return i;
     return -1;
 }
@@ -43,7 +43,7 @@ static void print_target(FILE *file, const void *params)
     const struct profile *profile = params;
     const int builtin = profile_builtin(profile);
     if (builtin >= 0 || profile->space == NULL)
-        print_text(file, builtin >= 0                             ? words[builtin]
+        print_text(file, builtin >= 0                             ? builtin_words[builtin]
                          : strcasecmp(profile->target, AUTO) == 0 ? AUTO
                                                                   : profile->target);
     else
@@ -58,8 +58,7 @@ static const struct option options[] = {
      .choices = "srgb|p3|adobe|gray|auto",
      .value = "srgb|p3|adobe|gray|auto|FILE.icc",
      .help = "sRGB, Display P3, Adobe RGB (1998), gray with sRGB's curve, auto: sRGB or of gray pictures "
-             "gray, or a "
-             "profile of RGB or gray",
+             "gray, or a profile of RGB or gray",
      .print = print_target},
     {.name = "intent",
      .type = OPTION_CHOICE,
@@ -82,7 +81,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Opens the target. */
+/* Loads the target. */
 static enum status profile_prepare(void *params, const struct settings *settings, struct error *error)
 {
     struct profile *profile = params;
@@ -113,14 +112,14 @@ static void profile_release(void *params)
         colour_space_release(profile->space);
 }
 
-/* Returns the space that such a picture is converted to; NULL if memory is out. */
+/* Returns the space to which such a picture is converted; NULL if memory is out. */
 static const struct colour_space *profile_space(const struct profile *profile, const struct shape *in)
 {
     return profile->space != NULL ? profile->space
                                   : colour_space_builtin(shape_is_colour(in) ? COLOUR_SRGB : COLOUR_GRAY);
 }
 
-/* Finds the conversion of such a picture. Returns NULL on failure. */
+/* Returns the link for such a picture; NULL on failure. */
 static const struct colour_link *profile_link(const struct profile *profile, const struct shape *in,
                                               struct error *error)
 {
@@ -146,6 +145,8 @@ static enum status profile_shape(const void *params, const struct shape *in, str
     return STATUS_OK;
 }
 
+/* Enqueues the conversion, from planes or a raster to planes or a raster. With any raster the kernel has
+ * arguments for all four, and ignores those without memory. */
 static enum status run_profile(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
 {
@@ -154,15 +155,15 @@ static enum status run_profile(struct run *run, const void *params, const struct
     if (link == NULL || (!out->raster && run_output(run, out, error) != STATUS_OK) ||
         run_constants(run, link->floats, link->count, &floats, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct { /* struct conversion of kernels/colour.cl */
+    struct { /* the same layout as struct conversion of kernels/colour.cl */
         cl_int in, out, alpha, decode[3], encode[3], grid;
         cl_float matrix[9];
-    } how = {.in = link->in, .out = link->out, .alpha = in->shape.alpha, .grid = link->grid};
+    } conversion = {.in = link->in, .out = link->out, .alpha = in->shape.alpha, .grid = link->grid};
     for (int c = 0; c < 3; c++) {
-        how.decode[c] = link->decode[c];
-        how.encode[c] = link->encode[c];
+        conversion.decode[c] = link->decode[c];
+        conversion.encode[c] = link->encode[c];
         for (int i = 0; i < 3; i++)
-            how.matrix[3 * c + i] = link->matrix[c][i];
+            conversion.matrix[3 * c + i] = link->matrix[c][i];
     }
     const struct planes src = value_planes(in), dst = value_planes(out);
     struct kernel_launch work = run_work(run, "colour", "convert", &dst);
@@ -171,7 +172,7 @@ static enum status run_profile(struct run *run, const void *params, const struct
     work.depth = in->shape.images;
     if (!in->raster && !out->raster)
         return LAUNCH(run->device, &work, error, ARG_PLANES(&src), ARG_PLANES(&dst), ARG_MEMORY(floats),
-                      ARG(how));
+                      ARG(conversion));
     const struct raster none = {0}, *read = in->raster ? in->raster : &none,
                         *write = out->raster ? out->raster : &none;
     const struct geometry from = planes_geometry(&src), to = planes_geometry(&dst);
@@ -181,9 +182,11 @@ static enum status run_profile(struct run *run, const void *params, const struct
     if (in->raster && out->raster && read->sample != write->sample)
         define(&work.defines, "READ_SAMPLE", read->sample);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(read), ARG_MEMORY(src.object), ARG(from),
-                  ARGS_WRITE_RASTER(write), ARG_MEMORY(dst.object), ARG(to), ARG_MEMORY(floats), ARG(how));
+                  ARGS_WRITE_RASTER(write), ARG_MEMORY(dst.object), ARG(to), ARG_MEMORY(floats),
+                  ARG(conversion));
 }
 
+/* A CMYK file is read in the target space, if that is RGB: climg writes no CMYK. */
 static struct stage_caps profile_caps(const void *params)
 {
     const struct profile *profile = params;

@@ -31,13 +31,12 @@ static const struct example examples[] = {
 const struct stage stage_rank = {
     .name = "rank",
     .brief = "minimum, maximum or any percentile of a window",
-    .manual =
-        "Replaces each value by the P-th percentile of the window around it, channel by channel: of n "
-        "sorted values the one with n * P / 100 (rounded down) values before it, as in "
-        "scipy.ndimage.percentile_filter. The result is always one of the values, bit for bit. NaN is "
-        "sorted last. Pixels beyond the border follow --edge.\n\n"
-        "Alpha is unchanged. Colour is ranked after it was multiplied by alpha, so that transparent pixels "
-        "count as black.",
+    .manual = "Replaces each value by the P-th percentile of the window around it, channel by channel: of n "
+              "sorted values the one with n * P / 100 (rounded down) values before it, as in "
+              "scipy.ndimage.percentile_filter. The result is always one of the values, bit for bit. NaN is "
+              "sorted last. Pixels beyond the border follow --edge.\n\n"
+              "Alpha is unchanged. Colour is ranked after it was multiplied by alpha, so that transparent "
+              "pixels count as black.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct rank),

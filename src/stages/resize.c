@@ -8,8 +8,8 @@
  *
  * The text of SIZE, the picture's size, fit= and only= give two axes:
  *
- *     resize_find_whole   the size before fit=cover crops it; only=shrink limits it to the input's
- *     resize_find_axes    the axes; shape, rows and run derive from them
+ *     resize_uncropped_size   the size before fit=cover crops it; only=shrink limits it to the input's
+ *     resize_axes             both axes, for `rows` and `run`
  *
  * fit=cover computes only the outputs that are kept. One program serves all sizes. Four planes of 4096x4096
  * take an H200 140 us for 170% and 195 us for 37%. A side that keeps its size has one weight, 1, and its
@@ -24,7 +24,7 @@
 #include <string.h>
 
 /* Longest side of an output in pixels, and the largest percentage. */
-enum { MOST_SIDE = 1 << 20, MOST_PERCENT = 1000000 };
+enum { MAX_SIDE = 1 << 20, MAX_PERCENT = 1000000 };
 
 /* The choices of fit=, in the order of the option table. INSIDE: one factor, the largest at which the picture
  * fits into the size. COVER: one factor, the smallest at which the picture covers the size, and a crop.
@@ -34,23 +34,23 @@ enum fit { FIT_INSIDE, FIT_COVER, FIT_EXACT };
 /* The choices of only=. */
 enum only { ONLY_NOT_GIVEN, ONLY_SHRINK };
 
-struct size {
+struct resize_size {
     int width, height; /* pixels; 0: follows the other side */
     double percent;    /* of both sides; 0: width and height are given */
     int only;          /* enum only; here because SIZE may end in ">" */
 };
 
-struct params {
-    struct size size;
+struct resize_params {
+    struct resize_size size;
     int filter;                     /* enum resize_filter */
     int fit;                        /* enum fit */
-    bool full;                      /* never read a reduced picture */
+    bool full;                      /* full=yes: never read a reduced picture */
     struct shape luma_in, luma_out; /* for chroma planes: luma shapes, which give the ratio; otherwise zero */
 };
 
 /* Parses a side at *at and advances *at past it. *side is 0 if there are no digits. Returns false if it is
  * out of range. */
-static bool read_side(const char **at, int *side)
+static bool parse_side(const char **at, int *side)
 {
     char *end;
     *side = 0;
@@ -58,27 +58,28 @@ static bool read_side(const char **at, int *side)
         return true;
     long value = strtol(*at, &end, 10);
     *at = end;
-    *side = value <= MOST_SIDE ? (int)value : 0;
+    *side = value <= MAX_SIDE ? (int)value : 0;
     return *side > 0;
 }
 
 /* Parses "640x480", "640x", "x480" or "50%". ImageMagick's ">" after it means only=shrink. */
 static enum status parse_size(const char *text, void *field, struct error *error)
 {
-    struct size *size = field;
+    struct resize_size *size = field;
     const char *const typed = text; /* text moves on */
     const size_t length = strlen(text);
     const bool shrinks = length > 0 && text[length - 1] == '>';
     const char *const stop = text + length - shrinks;
     char *end;
     double percent = strtod(text, &end);
-    *size = (struct size){.only = shrinks ? ONLY_SHRINK : size->only}; /* a key was parsed before this */
-    if (end != text && *end == '%' && end + 1 == stop && percent > 0 && percent <= MOST_PERCENT) {
+    *size = (struct resize_size){.only = shrinks ? ONLY_SHRINK
+                                                 : size->only}; /* only= may have been parsed before */
+    if (end != text && *end == '%' && end + 1 == stop && percent > 0 && percent <= MAX_PERCENT) {
         size->percent = percent;
         return STATUS_OK;
     }
-    if (read_side(&text, &size->width) && *text++ == 'x' && read_side(&text, &size->height) && text == stop &&
-        (size->width > 0 || size->height > 0))
+    if (parse_side(&text, &size->width) && *text++ == 'x' && parse_side(&text, &size->height) &&
+        text == stop && (size->width > 0 || size->height > 0))
         return STATUS_OK;
     /* No size: suggest a percentage for a factor, and keys for notation of ImageMagick. */
     if (end != typed && *end == '\0' && percent > 0 && percent < 1)
@@ -92,7 +93,7 @@ static enum status parse_size(const char *text, void *field, struct error *error
 /* Prints "37.5%", "640x480", "640x" or "x480". */
 static void print_size(FILE *file, const void *params)
 {
-    const struct size *size = &((const struct params *)params)->size;
+    const struct resize_size *size = &((const struct resize_params *)params)->size;
     if (size->percent > 0) {
         print_real(file, size->percent);
         fputc('%', file);
@@ -107,33 +108,32 @@ static void print_size(FILE *file, const void *params)
 
 static const struct option options[] = {
     {.type = OPTION_CUSTOM,
-     .offset = offsetof(struct params, size),
+     .offset = offsetof(struct resize_params, size),
      .value = "SIZE",
      .help = "WIDTHxHEIGHT, WIDTHx, xHEIGHT or PERCENT%",
      .parse = parse_size,
      .print = print_size},
     {.name = "filter",
      .type = OPTION_CHOICE,
-     .offset = offsetof(struct params, filter),
+     .offset = offsetof(struct resize_params, filter),
      .fallback = "lanczos",
      .choices = RESIZE_CHOICES,
      .help = "how samples are weighted"},
     {.name = "fit",
      .type = OPTION_CHOICE,
-     .offset = offsetof(struct params, fit),
+     .offset = offsetof(struct resize_params, fit),
      .fallback = "inside",
      .choices = "inside|cover|exact",
-     .help =
-         "inside: no side is longer than WIDTHxHEIGHT; cover: fill WIDTHxHEIGHT and crop the rest; exact: "
-         "stretch to WIDTHxHEIGHT"},
+     .help = "inside: no side is longer than WIDTHxHEIGHT; cover: fill WIDTHxHEIGHT and crop the rest; "
+             "exact: stretch to WIDTHxHEIGHT"},
     {.name = "only",
      .type = OPTION_CHOICE,
-     .offset = offsetof(struct params, size.only),
+     .offset = offsetof(struct resize_params, size.only),
      .choices = "|shrink",
      .help = "never enlarge: no side becomes longer than it was"},
     {.name = "full",
      .type = OPTION_YES_NO,
-     .offset = offsetof(struct params, full),
+     .offset = offsetof(struct resize_params, full),
      .fallback = "no",
      .help = "decode all pixels of a JPEG that becomes much smaller"},
     {.type = OPTION_END},
@@ -158,10 +158,10 @@ static double in_proportion(long long n, int to, int from)
 }
 
 /* Computes the size of the resized picture before fit=cover crops it. */
-static void resize_find_whole(const struct params *resize, const struct shape *in, double *width,
-                              double *height)
+static void resize_uncropped_size(const struct resize_params *resize, const struct shape *in, double *width,
+                                  double *height)
 {
-    const struct size *size = &resize->size;
+    const struct resize_size *size = &resize->size;
     /* fit=inside takes the smaller one of both factors, fit=cover the larger one. A picture that is wider
      * than the given proportions has the smaller one along x. */
     const bool too_wide = (double)in->width * size->height > (double)in->height * size->width;
@@ -185,46 +185,47 @@ static void resize_find_whole(const struct params *resize, const struct shape *i
 }
 
 /* Returns an axis; fit=cover keeps its middle `cropped` outputs. */
-static struct axis resize_find_axis(const struct params *resize, int from, double to, int cropped)
+static struct axis resize_axis(const struct resize_params *resize, int from, double to, int cropped)
 {
-    int whole = (int)to, count = resize->fit == FIT_COVER && cropped > 0 && cropped < whole ? cropped : whole;
+    int uncropped = (int)to,
+        count = resize->fit == FIT_COVER && cropped > 0 && cropped < uncropped ? cropped : uncropped;
     return (struct axis){.samples = from,
                          .outputs = count,
                          .ends_at_border = true,
                          .resize = {.filter = (enum resize_filter)resize->filter,
                                     .from = from,
-                                    .to = whole,
-                                    .begin = (whole - count) / 2}};
+                                    .to = uncropped,
+                                    .begin = (uncropped - count) / 2}};
 }
 
-/* Sets the size. Fails if a side would be longer than MOST_SIDE. */
+/* Sets the size. Fails if a side would be longer than MAX_SIDE. */
 static enum status resize_shape(const void *params, const struct shape *in, struct shape *out,
                                 struct error *error)
 {
-    const struct params *resize = params;
+    const struct resize_params *resize = params;
     const struct shape full = shape_full(in);
     double width, height;
-    resize_find_whole(resize, &full, &width, &height);
-    if (width > MOST_SIDE || height > MOST_SIDE)
+    resize_uncropped_size(resize, &full, &width, &height);
+    if (width > MAX_SIDE || height > MAX_SIDE)
         return fail(error, STATUS_FAILED,
                     "--resize would make %.0fx%.0f pixels of %dx%d; a side is at most %d", width, height,
-                    full.width, full.height, MOST_SIDE);
+                    full.width, full.height, MAX_SIDE);
     out->reduced = (struct reduction){.by = 0};
-    out->width = resize_find_axis(resize, full.width, width, resize->size.width).outputs;
-    out->height = resize_find_axis(resize, full.height, height, resize->size.height).outputs;
+    out->width = resize_axis(resize, full.width, width, resize->size.width).outputs;
+    out->height = resize_axis(resize, full.height, height, resize->size.height).outputs;
     return STATUS_OK;
 }
 
 /* Computes both axes. Chroma planes use the ratio of luma, and reduced pictures the ratio of the full
  * picture, so that rounding does not shift them. */
-static void resize_find_axes(const struct params *resize, const struct shape *in, struct axis *x,
-                             struct axis *y)
+static void resize_axes(const struct resize_params *resize, const struct shape *in, struct axis *x,
+                        struct axis *y)
 {
     const struct shape full = shape_full(in);
     double width, height;
-    resize_find_whole(resize, &full, &width, &height);
-    *x = resize_find_axis(resize, full.width, width, resize->size.width);
-    *y = resize_find_axis(resize, full.height, height, resize->size.height);
+    resize_uncropped_size(resize, &full, &width, &height);
+    *x = resize_axis(resize, full.width, width, resize->size.width);
+    *y = resize_axis(resize, full.height, height, resize->size.height);
     axis_reduce(x, in->width, in->reduced.by, in->reduced.left);
     axis_reduce(y, in->height, in->reduced.by, in->reduced.top);
     if (resize->luma_out.width == 0)
@@ -241,7 +242,7 @@ static void resize_find_axes(const struct params *resize, const struct shape *in
 static struct interval resize_rows(const void *params, const struct shape *in, struct interval out)
 {
     struct axis x, y;
-    resize_find_axes(params, in, &x, &y);
+    resize_axes(params, in, &x, &y);
     return axis_source_rows(&y, out);
 }
 
@@ -249,7 +250,7 @@ static struct interval resize_rows(const void *params, const struct shape *in, s
 static struct affine resize_inverse_map(const void *params, const struct shape *in)
 {
     struct axis x, y;
-    resize_find_axes(params, in, &x, &y);
+    resize_axes(params, in, &x, &y);
     const double across = (double)x.resize.from / x.resize.to, down = (double)y.resize.from / y.resize.to;
     return (struct affine){
         .xx = across, .yy = down, .x = x.resize.begin * across, .y = y.resize.begin * down};
@@ -258,23 +259,23 @@ static struct affine resize_inverse_map(const void *params, const struct shape *
 /* Fails if fit=cover crops, because the crop might not consist of whole chroma pixels. */
 static enum status resize_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
-    struct params *resize = params;
+    struct resize_params *resize = params;
     struct axis x, y;
-    resize_find_axes(resize, chroma->in, &x, &y);
+    resize_axes(resize, chroma->in, &x, &y);
     if (x.outputs != x.resize.to || y.outputs != y.resize.to)
         return fail(error, STATUS_FAILED, "fit=cover does not work on video; put --crop after fit=exact");
     resize->fit = FIT_EXACT;
     resize->luma_in = *chroma->in;
     resize->luma_out = *chroma->out;
-    resize->size = (struct size){.width = ceil_div(x.outputs, chroma->across),
-                                 .height = ceil_div(y.outputs, chroma->down)};
+    resize->size = (struct resize_size){.width = ceil_div(x.outputs, chroma->across),
+                                        .height = ceil_div(y.outputs, chroma->down)};
     return STATUS_OK;
 }
 
 /* A percentage is the same for both sides. The box has hard edges, which reduced pixels would move. */
 static struct stage_caps resize_caps(const void *params)
 {
-    const struct params *resize = params;
+    const struct resize_params *resize = params;
     struct stage_caps caps = product_caps(params);
     caps.needs_upright = resize->size.percent == 0;
     caps.reads_reduced = !resize->full && resize->filter != RESIZE_BOX;
@@ -285,7 +286,7 @@ static enum status run_resize(struct run *run, const void *params, const struct 
                               struct error *error)
 {
     struct axis x, y;
-    resize_find_axes(params, &in->shape, &x, &y);
+    resize_axes(params, &in->shape, &x, &y);
     return product_image(run, &x, &y, &epilogue_copy, in, out, error);
 }
 
@@ -313,7 +314,7 @@ const struct stage stage_resize = {
               "--scale is faster and follows --edge.",
     .examples = examples,
     .options = options,
-    .params_size = sizeof(struct params),
+    .params_size = sizeof(struct resize_params),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .shape = resize_shape,

@@ -24,7 +24,7 @@
 
 enum crop { CROP_NOT_GIVEN, CROP_INSIDE, CROP_SAME };
 
-/* DEGREES. */
+/* The primary value. */
 struct angle {
     double degrees; /* clockwise; any finite number */
     bool automatic; /* measured; `degrees` is 0 until then */
@@ -38,12 +38,21 @@ struct rotate {
     struct affine map; /* from the output's chroma positions to the input's */
 };
 
-/* Callback `unused` of crop=. */
-static const char *needs_no_size(const void *params)
+/* Returns why crop= cannot be used, or NULL. */
+static const char *crop_unused(const void *params)
 {
     const struct rotate *rotate = params;
     return rotate->crop != CROP_NOT_GIVEN && rotate->options.size.width > 0
                ? "and size= both set the size; leave one out"
+               : NULL;
+}
+
+/* Returns why outside= has no effect, or NULL: crop= sets it (rotate_check). */
+static const char *outside_unused(const void *params)
+{
+    const struct rotate *rotate = params;
+    return rotate->crop != CROP_NOT_GIVEN && rotate->options.outside == OUTSIDE_ZERO
+               ? "is edge with crop=; for empty corners add --edge zero"
                : NULL;
 }
 
@@ -80,10 +89,10 @@ static const struct option options[] = {
      .type = OPTION_CHOICE,
      .offset = offsetof(struct rotate, crop),
      .choices = "|inside|same",
-     .unused = needs_no_size,
+     .unused = crop_unused,
      .help = "cut to the largest rectangle without empty corners, or to the size of the picture; sets "
              "outside=edge"},
-    WARP_OPTIONS,
+    WARP_OPTIONS(outside_unused),
     {.type = OPTION_END},
 };
 
@@ -109,7 +118,7 @@ static int quarter_turns(const struct rotate *rotate)
 }
 
 /* Computes cosine and sine of the angle, exact for quarter turns: 90 degrees in radians are rounded. */
-static void find_direction(const struct rotate *rotate, double *cosine, double *sine)
+static void rotate_direction(const struct rotate *rotate, double *cosine, double *sine)
 {
     static const int cosines[] = {1, 0, -1, 0};
     static const double PI = 3.14159265358979323846;
@@ -126,10 +135,10 @@ static void find_direction(const struct rotate *rotate, double *cosine, double *
  *     W c + H s <= w,    W s + H c <= h
  *
  * The area W H is largest where both limits are reached (by Cramer's rule, below), unless the picture is so
- * long that its longer side is no limit. Then only the shorter side, h say, counts, and as two numbers of a
- * given sum have the largest product if they are equal, W s = H c = h / 2. The longer side is no limit if
- * this W and H satisfy W c + H s = h / (2 s c) <= w. */
-static void find_inside(double w, double h, double c, double s, double *width, double *height)
+ * long that only its shorter side is a limit. If that is h, W s = H c = h / 2, as two numbers of a given sum
+ * have the largest product if they are equal. This W and H must satisfy the other limit, which becomes
+ * h / (2 s c) <= w. */
+static void largest_inside(double w, double h, double c, double s, double *width, double *height)
 {
     const double determinant = c * c - s * s; /* 0 only at 45 degrees, which the first two cases include */
     const double rounding = 1 + 1e-9;
@@ -145,18 +154,18 @@ static void find_inside(double w, double h, double c, double s, double *width, d
     }
 }
 
-/* Computes the size of the canvas: size=, the largest rectangle inside the rotated picture, or its bounding
- * box. Whole pixels are those inside, or all of the box; a thousandth of a pixel is rounding. */
+/* Computes the size of the canvas: size=, the largest rectangle inside the rotated picture, rounded down, or
+ * its bounding box, rounded up. A thousandth of a pixel is a rounding error. */
 static void rotate_size(const struct rotate *rotate, const struct shape *in, double *width, double *height)
 {
     double cosine, sine;
-    find_direction(rotate, &cosine, &sine);
+    rotate_direction(rotate, &cosine, &sine);
     const double c = fabs(cosine), s = fabs(sine);
     if (rotate->options.size.width > 0) {
         *width = rotate->options.size.width;
         *height = rotate->options.size.height;
     } else if (rotate->crop == CROP_INSIDE) {
-        find_inside(in->width, in->height, c, s, width, height);
+        largest_inside(in->width, in->height, c, s, width, height);
         *width = fmax(floor(*width + 1e-3), 1);
         *height = fmax(floor(*height + 1e-3), 1);
     } else if (rotate->crop == CROP_SAME) {
@@ -174,7 +183,7 @@ static struct affine rotate_map(const struct rotate *rotate, const struct shape 
     double cosine, sine, width, height;
     if (rotate->is_chroma)
         return rotate->map;
-    find_direction(rotate, &cosine, &sine);
+    rotate_direction(rotate, &cosine, &sine);
     rotate_size(rotate, in, &width, &height);
     double x = (width - 1) / 2, y = (height - 1) / 2;
     return (struct affine){cosine, sine,   (in->width - 1) / 2.0 - cosine * x - sine * y,
@@ -185,10 +194,10 @@ static struct affine rotate_map(const struct rotate *rotate, const struct shape 
  */
 static struct warp_options rotate_warp_options(const struct rotate *rotate, const struct affine *affine)
 {
-    struct warp_options found = rotate->options;
-    found.copies =
+    struct warp_options warping = rotate->options;
+    warping.copies =
         quarter_turns(rotate) >= 0 && affine->x == floor(affine->x) && affine->y == floor(affine->y);
-    return found;
+    return warping;
 }
 
 /* With crop=inside only the filter reaches beyond the picture, by a pixel or two, where zero would darken the
@@ -219,18 +228,18 @@ static enum status rotate_shape(const void *params, const struct shape *in, stru
     return warp_check("--rotate", &affine, &rotate->options, out, error);
 }
 
-/* Returns the rows under the rotated slice, which is as wide as the canvas. Mirrored rows of a picture that
- * is much wider than high may be any. */
+/* Returns the rows under the rotated slice, which is as wide as the canvas. If positions beyond the border
+ * are mirrored, a picture that is much wider than high may need any of its rows. */
 static struct interval rotate_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct rotate *rotate = params;
     struct affine affine = rotate_map(rotate, in);
-    struct warp_options found = rotate_warp_options(rotate, &affine);
+    struct warp_options warping = rotate_warp_options(rotate, &affine);
     double width, height;
     if (rotate->options.outside == OUTSIDE_EDGE && in->width * fabs(affine.yx) > in->height)
         return rows_full(in->height);
     rotate_size(rotate, in, &width, &height);
-    return warp_source_rows(&affine, &found, (int)width, in, out);
+    return warp_source_rows(&affine, &warping, (int)width, in, out);
 }
 
 static struct affine rotate_inverse_map(const void *params, const struct shape *in)
@@ -239,26 +248,28 @@ static struct affine rotate_inverse_map(const void *params, const struct shape *
     return affine_move_origin(&affine, 0.5);
 }
 
-/* A quarter turn is a lossless move if size= neither crops nor extends the picture. */
+/* A turn by 90 or 270 degrees is a lossless move unless size= or crop=same is given, one by 180 degrees
+ * unless size= is given: a move has no pixels beyond the picture. */
 static struct stage_caps rotate_caps(const void *params)
 {
     const struct rotate *rotate = params;
     struct affine linear = {0};
-    find_direction(rotate, &linear.yy, &linear.xy);
+    rotate_direction(rotate, &linear.yy, &linear.xy);
+    const int turns = quarter_turns(rotate);
     const bool is_whole = !rotate->is_chroma || warp_is_whole(&rotate->map);
-    /* A cropped slice reaches beyond the picture by less than it has inside, so slices read on downwards. */
+    const bool is_inside = rotate->options.size.width == 0 && (rotate->crop != CROP_SAME || turns == 2);
+    /* A cropped slice has more of the picture inside than beyond the border, so slices read downwards. */
     const bool advances = linear.yy > 0 && rotate->crop != CROP_NOT_GIVEN;
     return (struct stage_caps){.needs_all_rows = !advances && warp_needs_all_rows(&linear, &rotate->options),
-                               .lossless_move =
-                                   quarter_turns(rotate) > 0 && rotate->options.size.width == 0 && is_whole,
+                               .lossless_move = turns > 0 && is_inside && is_whole,
                                .groups = !rotate->angle.automatic,
                                .gathers = true,
                                .needs_upright = true,
                                .leaves_missing = rotate->options.outside == OUTSIDE_ZERO,
-                               .relative_cost = quarter_turns(rotate) >= 0 && is_whole ? 1 : 6};
+                               .relative_cost = turns >= 0 && is_whole ? 1 : 6};
 }
 
-/* Quarter turns work for all subsampling, other angles if across and down are equal. */
+/* Quarter turns work with any subsampling, other angles if chroma pixels are square. */
 static enum status rotate_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct rotate *rotate = params;
@@ -271,13 +282,13 @@ static enum status rotate_adapt_to_chroma(void *params, const struct chroma *chr
         return STATUS_OK;
     }
     if (chroma->across != chroma->down)
-        return fail(
-            error, STATUS_FAILED,
-            "works on video whose colour is as wide as high, 4:2:0 or 4:4:4; convert it first, as with "
-            "ffmpeg -pix_fmt yuv444p");
+        return fail(error, STATUS_FAILED,
+                    "works on video whose colour is as wide as high, 4:2:0 or 4:4:4; convert it first, as "
+                    "with ffmpeg -pix_fmt yuv444p");
     return warp_adapt_options_to_chroma(&rotate->options, chroma, error);
 }
 
+/* Enqueues a move of samples if the stage is the first and a lossless move, else a warp. */
 static enum status run_rotate(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {
@@ -285,8 +296,8 @@ static enum status run_rotate(struct run *run, const void *params, const struct 
     struct affine affine = rotate_map(rotate, &in->shape);
     if (out->raster)
         return move_pixels(run, &affine, in, out, error);
-    struct warp_options found = rotate_warp_options(rotate, &affine);
-    return warp_image(run, &affine, &found, in, out, error);
+    struct warp_options warping = rotate_warp_options(rotate, &affine);
+    return warp_image(run, &affine, &warping, in, out, error);
 }
 
 /* ---------------------------------------------------------------- --rotate auto */
@@ -296,14 +307,14 @@ static bool rotate_is_automatic(const void *params)
     return ((const struct rotate *)params)->angle.automatic;
 }
 
-/* Puts the angle in the place of "auto", which the value begins with. */
+/* Replaces "auto", with which the value begins, by the angle. */
 static enum status rotate_end(void *context, const void *params, const char *written,
                               struct replacement *replacement, struct error *error)
 {
-    static const double MOST = 15; /* degrees, as --deskew */
+    static const double MAX_DEGREES = 15; /* degrees, as --deskew */
     double degrees;
     (void)params;
-    if (page_angle_find(context, MOST, &degrees, replacement, error) != STATUS_OK)
+    if (page_angle_find(context, MAX_DEGREES, &degrees, replacement, error) != STATUS_OK)
         return STATUS_FAILED;
     const int length =
         snprintf(replacement->value, sizeof replacement->value, "%.3f%s", degrees, written + strlen("auto"));
@@ -326,10 +337,10 @@ const struct stage stage_rotate = {
     .name = "rotate",
     .brief = "rotate by any angle",
     .manual =
-        "Rotates the picture clockwise around its centre. The canvas grows to hold all of it; size=WxH "
-        "crops or extends the result around its centre. Multiples of 90 copy the samples unchanged, also "
-        "16 bit and float. Other angles interpolate as --warp does. Beyond the picture everything is 0: "
-        "black, or transparent if the picture has alpha; with outside=edge the rule of --edge applies.\n\n"
+        "Rotates the picture clockwise around its centre. The canvas grows to hold all of it; size=WxH crops "
+        "or extends the result around its centre. Multiples of 90 copy the samples unchanged, also 16 bit "
+        "and float. Other angles interpolate as --warp does. Beyond the picture everything is 0: black, or "
+        "transparent if the picture has alpha; with outside=edge the rule of --edge applies.\n\n"
         "auto finds the angle, as --deskew does, of at most 15 degrees; a page without a clear angle is not "
         "turned, and a warning says so.\n\n"
         "crop=inside cuts the result to the rectangle of the largest area that has no empty corner: a "

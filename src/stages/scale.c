@@ -3,12 +3,12 @@
  *     dst[d] = sum over k of w[d mod FACTOR][k] src[first(d) + k]
  *
  * Output pixel d is at (d + 0.5) / FACTOR - 0.5 of the input, pixels being squares with their sample at the
- * centre. Going up by FACTOR there are FACTOR phases with weights of their own; going down all outputs have
- * the same weights. scale_check() computes them once, for both axes.
+ * centre. An enlargement has FACTOR phases with weights of their own; in a reduction all outputs have the
+ * same weights. scale_check() computes them once, for both axes.
  *
- * --resize takes any factor. This stage exists as well because its weights repeat: the tables of the product
- * are small, borders follow --edge, and filters interpolate between corners, too. Four planes of 4096x4096 on
- * an H200: 142 us for 2, 117 for 4, 163 for 1/2, where copying them takes 129.
+ * --resize takes any factor. As the weights of this stage repeat, the tables of the product are small,
+ * borders follow --edge, and filters can interpolate between corners. Four planes of 4096x4096 on an H200:
+ * 142 us for 2, 117 for 4, 163 for 1/2, where copying them takes 129.
  *
  * Tried and lost: B-splines by four bilinear fetches of a texture. Its weights have 8 bits, which is off by
  * up to 1/256 of full scale, and enlarging by 4 took 319 us, where the exact kernel took 96. */
@@ -23,7 +23,7 @@ struct scale {
     int exponent;   /* the factor is 2^exponent, -6 to 6 */
     int resampler;  /* enum resampler */
     int grid;       /* enum grid */
-    bool antialias; /* going down, stretch the filter */
+    bool antialias; /* stretch the filter of a reduction */
     bool full;      /* never read a reduced picture */
 
     /* Set by scale_check(). */
@@ -163,10 +163,10 @@ static enum resize_filter scale_resize_filter(const struct scale *scale)
     return filters[scale->resampler];
 }
 
-/* Returns the axis of a side; its weights are in params. A reduced picture (`by` above 0) takes a `struct
- * resize` instead, with the same kernel at the positions of the full picture. */
-static struct axis scale_find_axis(const struct scale *scale, int samples, int full, int by, double outside,
-                                   enum edge edge)
+/* Returns the axis of a side, with the weights in params; or for a picture that the reader reduced (`by`
+ * above 0), with a `struct resize` of the same kernel, at the positions of the full picture. */
+static struct axis scale_axis(const struct scale *scale, int samples, int full, int by, double outside,
+                              enum edge edge)
 {
     struct axis axis = {.samples = samples, .outputs = scale_side(full, scale->exponent), .edge = edge};
     if (by > 0) {
@@ -180,23 +180,25 @@ static struct axis scale_find_axis(const struct scale *scale, int samples, int f
     return axis;
 }
 
-static struct axis scale_find_x(const void *params, const struct shape *in, enum edge edge)
+static struct axis scale_x(const void *params, const struct shape *in, enum edge edge)
 {
-    return scale_find_axis(params, in->width, shape_full(in).width, in->reduced.by, in->reduced.left, edge);
+    return scale_axis(params, in->width, shape_full(in).width, in->reduced.by, in->reduced.left, edge);
 }
 
-static struct axis scale_find_y(const void *params, const struct shape *in, enum edge edge)
+static struct axis scale_y(const void *params, const struct shape *in, enum edge edge)
 {
-    return scale_find_axis(params, in->height, shape_full(in).height, in->reduced.by, in->reduced.top, edge);
+    return scale_axis(params, in->height, shape_full(in).height, in->reduced.by, in->reduced.top, edge);
 }
 
-/* Returns the rows under the filter. The border rule does not change them before they are clipped. */
+/* Returns the rows under the filter. Before clipping they do not depend on the border rule. */
 static struct interval scale_rows(const void *params, const struct shape *in, struct interval out)
 {
-    const struct axis axis = scale_find_y(params, in, EDGE_CLAMP);
+    const struct axis axis = scale_y(params, in, EDGE_CLAMP);
     return axis_source_rows(&axis, out);
 }
 
+/* Reduced pictures need a filter of `struct resize`, which is antialiased and interpolates between centres.
+ */
 static struct stage_caps scale_caps(const void *params)
 {
     const struct scale *scale = params;
@@ -209,8 +211,7 @@ static struct stage_caps scale_caps(const void *params)
 static enum status run_scale(struct run *run, const void *params, const struct value *in, struct value *out,
                              struct error *error)
 {
-    const struct axis x = scale_find_x(params, &in->shape, run->edge),
-                      y = scale_find_y(params, &in->shape, run->edge);
+    const struct axis x = scale_x(params, &in->shape, run->edge), y = scale_y(params, &in->shape, run->edge);
     return product_image(run, &x, &y, &epilogue_copy, in, out, error);
 }
 

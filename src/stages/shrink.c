@@ -8,7 +8,7 @@
  * estimated from the 5x5 neighbours (kernels/shrink.h).
  *
  * --denoise does the same without a pyramid in between, which takes less memory. This stage is for chains
- * that change the pyramid as well, and for pyramids in files. An estimate of the noise takes all rows; with
+ * that also change the pyramid, and for pyramids in files. An estimate of the noise needs all rows; with
  * SIGMA the pyramid is processed in slices. */
 #include "wavelet/shrink.h"
 
@@ -30,8 +30,8 @@ static const struct option options[] = {
      .fallback = "auto",
      .value = "SIGMA",
      .optional = true,
-     .help = "standard deviation of the noise in 8-bit counts (1/255 of full scale), 0 to 255; "
-             "auto estimates it",
+     .help =
+         "standard deviation of the noise in 8-bit counts (1/255 of full scale), 0 to 255; auto estimates it",
      .parse = shrink_parse_sigma,
      .print = print_sigma},
     {.type = OPTION_END},
@@ -51,14 +51,14 @@ static bool estimates_noise(const void *params)
     return isnan(((const struct shrink *)params)->sigma);
 }
 
-/* The halo is four samples of the coarsest level: three for the neighbourhood, one for rounding when the
- * image's rows are divided. Finer levels get more than they need. */
+/* Returns the rows with a halo of four samples of the coarsest level: three for the neighbourhood, one for
+ * rounding. Finer levels need less. */
 static struct interval shrink_source_rows(const void *params, const struct shape *in, struct interval out)
 {
-    int more = 4 << in->levels;
+    const int halo = 4 << in->levels;
     if (estimates_noise(params))
         return rows_full(in->height);
-    return interval_clip((struct interval){out.begin - more, out.end + more}, in->height);
+    return interval_clip((struct interval){out.begin - halo, out.end + halo}, in->height);
 }
 
 static enum status run_shrink(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -75,15 +75,14 @@ static struct stage_caps shrink_caps(const void *params)
 const struct stage stage_shrink = {
     .name = "shrink",
     .brief = "denoise a pyramid by bivariate shrinkage",
-    .manual =
-        "Shrinks each complex coefficient depending on its own magnitude, its parent's on the next coarser "
-        "level, and the energy of its 5x5 neighbours (bivariate shrinkage, Sendur and Selesnick, 2002). "
-        "Colour is treated as brightness and two colour differences. Without SIGMA the noise is estimated "
-        "for each of them and each level, as the noise of cameras and JPEG is weaker at the finest levels "
-        "than at coarser ones. The estimate is a linear model of the lower quantile and the median of the "
-        "energies of 7x7 neighbours, at some 4,000 places of a subband; the model was fitted to simulated "
-        "and real cameras. -v and --report give the estimate. Alpha and the lowpass are unchanged. Six "
-        "levels are usual; --denoise does everything in one step.",
+    .manual = "Shrinks each complex coefficient depending on its own magnitude, its parent's on the next "
+              "coarser level, and the energy of its 5x5 neighbours (bivariate shrinkage, Sendur and "
+              "Selesnick, 2002). Colour is treated as brightness and two colour differences. Without SIGMA "
+              "the noise is estimated for each of them and each level, as the noise of cameras and JPEG is "
+              "weaker at the finest levels than at coarser ones. The estimate is a linear model of the lower "
+              "quantile and the median of the energies of 7x7 neighbours, at some 4,000 places of a subband; "
+              "the model was fitted to simulated and real cameras. -v and --report give the estimate. Alpha "
+              "and the lowpass are unchanged. Six levels are usual; --denoise does everything in one step.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct shrink),

@@ -1,17 +1,17 @@
-/* Merges all pictures of a command into one: mean, median, maximum, minimum, sum, sharpest detail.
+/* Merges all pictures of a command into one: options, and the choice of the merge.
  *
  *     mean, sum, max, min     add to accumulators of the picture's size, divide at the end
  *     median, sigma=K         append to a temporary file, then read some pixels of all pictures
  *     focus                   append to a temporary file, then merge on the device (wavelet/focus.h)
  *
- * But for focus the work is the host's: pictures arrive there decoded, or downloaded from the device, and a
- * merge does less for a sample than a copy to the device and back. So there is one order of operations on
- * every machine.
+ * All but focus run on the host, where pictures arrive decoded, or downloaded from the device: copying them
+ * to the device and back would take longer than the merge. So the order of operations is the same everywhere.
  *
  * A pixel counts if its alpha is above 0 and no channel is NaN. Colour is multiplied by alpha, as everywhere
  * in a chain. */
 #include "engine/run.h"
 #include "filters/merge.h"
+#include "filters/warp.h"
 #include "wavelet/focus.h"
 #include "wavelet/shrink.h"
 
@@ -19,24 +19,25 @@
 
 struct stack_params {
     struct merge_options merge; /* must be first */
-    bool pages;                 /* of files with several pages, all are merged */
-    bool strict;                /* an input that fails ends the work */
+    bool pages;                 /* merge all pages of a file, not only the first */
+    bool strict;                /* fail if an input fails, instead of leaving it out */
 };
 
+/* Return why a key has no effect, or NULL. */
 static const char *sigma_unused(const void *params)
 {
     const struct stack_params *stack = params;
     return stack->merge.method == MERGE_MEAN || stack->merge.sigma == 0 ? NULL : "belongs to the mean";
 }
 
-static void stack_print_noise(FILE *file, const void *params)
-{
-    shrink_print_sigma(file, ((const struct stack_params *)params)->merge.noise);
-}
-
 static const char *focus_unused(const void *params)
 {
     return ((const struct stack_params *)params)->merge.method == MERGE_FOCUS ? NULL : "belongs to focus";
+}
+
+static void stack_print_noise(FILE *file, const void *params)
+{
+    shrink_print_sigma(file, ((const struct stack_params *)params)->merge.noise);
 }
 
 static const struct option options[] = {
@@ -110,6 +111,8 @@ static enum status stack_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
+/* Returns the merge of the method: in memory, from a temporary file on the host, or from one on the device.
+ */
 static const struct merge *stack_merge(const void *params)
 {
     const struct stack_params *stack = params;
@@ -118,6 +121,7 @@ static const struct merge *stack_merge(const void *params)
     return stack->merge.method == MERGE_MEDIAN || stack->merge.sigma > 0 ? &merge_robust : &merge_sums;
 }
 
+/* groups and needs_all_rows concern a single picture, as in --selftest (run_stack). */
 static struct stage_caps stack_caps(const void *params)
 {
     const struct stack_params *stack = params;
@@ -132,55 +136,46 @@ static struct stage_caps stack_caps(const void *params)
                                .relative_cost = 0.1};
 }
 
-/* Copies a single picture. With focus and a given noise, --selftest merges it (focus_try). */
+/* Copies a single picture. With focus and a given noise, --selftest merges it (focus_self_test). */
 static enum status run_stack(struct run *run, const void *params, const struct value *in, struct value *out,
                              struct error *error)
 {
     const struct stack_params *stack = params;
     if (stack->merge.method == MERGE_FOCUS && !isnan(stack->merge.noise))
-        return focus_try(run, stack->merge.noise / 255, in, out, error);
-    if (run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    const struct planes *dst = &out->planes[0];
-    const cl_float factor = 1, offset = 0;
-    const cl_int alpha = shape_alpha(&out->shape);
-    struct kernel_launch work = run_work(run, "point", "linear", dst);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(factor),
-                  ARG(offset), ARG(alpha));
+        return focus_self_test(run, stack->merge.noise / 255, in, out, error);
+    return copy_image(run, params, in, out, error);
 }
 
 const struct stage stage_stack = {
     .name = "stack",
     .brief = "merge many pictures into one: mean, median, sum, ...",
     .manual = "Merges all inputs of the command into one output. Stages before it work on each input, stages "
-              "after it on the result. Inputs must have one size, number of channels and sample type "
-              "when they are merged, in the order in which they are named; the output is a file, not a "
-              "folder, and has the first input's metadata.\n\n"
-              "mean averages noise away: with N pictures it is 1/sqrt(N) as strong. median also "
-              "removes what is in less than half of the pictures, such as people who walk by. sigma=K, "
-              "2 to 3 for instance, is between the two, and wants five pictures or more: samples "
-              "further than K standard deviations from the median are rejected, twice, and the mean of "
-              "the others is taken; -v and --report say how many were. max and min keep the lightest "
-              "and the darkest sample of each channel. sum exceeds full scale; a TIFF with --depth "
-              "float keeps it.\n\n"
-              "focus merges pictures of different focus into one that is sharp everywhere, by the "
-              "dual-tree complex wavelet transform: for each place, size and direction of detail the "
-              "picture with the most detail counts, and pictures count alike where they differ by "
-              "noise alone. All are made equally bright before. The noise is estimated from the first "
-              "picture, or given by noise=N. --align middle comes before it, as each focus has another "
-              "scale. edges=crop leaves what all pictures cover. depth=FILE shows which input is the "
-              "sharpest at each pixel.\n\n"
-              "Pixels do not count that are transparent or have a NaN, so that a mean is the one of "
-              "the pictures that cover the pixel. Pixels that no picture covers become transparent, or "
-              "NaN in floats without alpha; edges=crop cuts the result to the largest rectangle "
-              "without such pixels. Colours are multiplied by alpha before they are merged; alpha is "
-              "merged like a colour, but the sum's is the mean.\n\n"
-              "Sums of 8 and 16 bit are exact; others are doubles, added in the order of the inputs. "
-              "With --linear, light is merged. A picture that fails is left out with a warning, unless "
-              "strict=yes; one of another size ends the work. mean, max, min and sum decode each input "
-              "once and keep one picture of 32-bit or 64-bit sums in memory. median and sigma=K keep "
-              "all pictures in a temporary file (TMPDIR) and need little memory for any number of "
-              "them. --report has a line for each input, and one for the result, whose input is null.",
+              "after it on the result. Inputs must have one size, number of channels and sample type when "
+              "they are merged, in the order in which they are named; the output is a file, not a folder, "
+              "and has the first input's metadata.\n\n"
+              "mean averages noise away: with N pictures it is 1/sqrt(N) as strong. median also removes what "
+              "is in less than half of the pictures, such as people who walk by. sigma=K, 2 to 3 for "
+              "instance, is between the two, and wants five pictures or more: samples further than K "
+              "standard deviations from the median are rejected, twice, and the mean of the others is taken; "
+              "-v and --report say how many were. max and min keep the lightest and the darkest sample of "
+              "each channel. sum exceeds full scale; a TIFF with --depth float keeps it.\n\n"
+              "focus merges pictures of different focus into one that is sharp everywhere, by the dual-tree "
+              "complex wavelet transform: for each place, size and direction of detail the picture with the "
+              "most detail counts, and pictures count alike where they differ by noise alone. All are made "
+              "equally bright before. The noise is estimated from the first picture, or given by noise=N. "
+              "--align middle comes before it, as each focus has another scale. edges=crop leaves what all "
+              "pictures cover. depth=FILE shows which input is the sharpest at each pixel.\n\n"
+              "Pixels do not count that are transparent or have a NaN, so that a mean is the one of the "
+              "pictures that cover the pixel. Pixels that no picture covers become transparent, or NaN in "
+              "floats without alpha; edges=crop cuts the result to the largest rectangle without such "
+              "pixels. Colours are multiplied by alpha before they are merged; alpha is merged like a "
+              "colour, but the sum's is the mean.\n\n"
+              "Sums of 8 and 16 bit are exact; others are doubles, added in the order of the inputs. With "
+              "--linear, light is merged. A picture that fails is left out with a warning, unless "
+              "strict=yes; one of another size ends the work. mean, max, min and sum decode each input once "
+              "and keep one picture of 32-bit or 64-bit sums in memory. median and sigma=K keep all pictures "
+              "in a temporary file (TMPDIR) and need little memory for any number of them. --report has a "
+              "line for each input, and one for the result, whose input is null.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct stack_params),

@@ -6,10 +6,10 @@
  *     w0 * w1 * (m0 - m1)^2
  *
  * N. Otsu, "A threshold selection method from gray-level histograms", IEEE Transactions on Systems, Man, and
- * Cybernetics 9 (1979). One pass over the bins with running sums tries each split between two values that
- * occur. V is halfway between these two, so that rounding of samples does not move one across it.
+ * Cybernetics 9 (1979). A pass over the bins with running sums tries each split between two values that
+ * occur. V is halfway between them, so that rounding does not move a sample across it.
  *
- * With alpha, V is multiplied by alpha instead of dividing colour, which is premultiplied.
+ * Colour is premultiplied by alpha. The kernel multiplies V by alpha, instead of dividing colour.
  *
  * `sauvola`, `niblack` and `wolf` give each pixel a threshold T of its own, from mean m and standard
  * deviation s of the window around it (filters/moments.h):
@@ -23,7 +23,7 @@
  * recognition of artificial text in multimedia documents", Pattern Analysis and Applications 6 (2003).
  * Comparisons with NaN are false, so pixels whose window contains NaN become black.
  *
- * otsu and wolf look at the whole picture first, so they do not work in groups. */
+ * otsu and wolf need the whole picture before, so they have no groups. */
 #include "filters/histogram.h"
 #include "filters/moments.h"
 
@@ -33,12 +33,12 @@
 enum method { NUMBER, OTSU, SAUVOLA, NIBLACK, WOLF };
 
 /* Words of the methods. */
-static const char *const methods[] = {NULL, "otsu", "sauvola", "niblack", "wolf"};
+static const char *const method_words[] = {NULL, "otsu", "sauvola", "niblack", "wolf"};
 
-/* V. */
+/* The primary value, V. */
 struct limit {
     enum method method;
-    struct amount amount; /* of NUMBER */
+    struct amount amount; /* for NUMBER */
 };
 
 struct threshold {
@@ -54,7 +54,7 @@ static enum status parse_limit(const char *text, void *field, struct error *erro
 {
     struct limit limit = {NUMBER};
     for (enum method method = OTSU; method <= WOLF; method++)
-        if (strcmp(text, methods[method]) == 0)
+        if (strcmp(text, method_words[method]) == 0)
             limit.method = method;
     if (limit.method == NUMBER && (!amount_parse(&text, &limit.amount) || *text != '\0'))
         return fail(error, STATUS_USAGE, "not otsu, sauvola, niblack, wolf, a number or percent");
@@ -67,7 +67,7 @@ static void print_limit(FILE *file, const void *params)
 {
     const struct limit *limit = &((const struct threshold *)params)->limit;
     if (limit->method != NUMBER)
-        fputs(methods[limit->method], file);
+        fputs(method_words[limit->method], file);
     else
         amount_print(file, &limit->amount);
 }
@@ -78,14 +78,19 @@ static bool is_local(const struct threshold *threshold)
     return threshold->limit.method >= SAUVOLA;
 }
 
-/* Callbacks `unused` of keys. */
-static const char *needs_search(const void *params)
+/* True for methods that need the whole picture. */
+static bool needs_search(const struct threshold *threshold)
 {
-    const enum method method = ((const struct threshold *)params)->limit.method;
-    return method == OTSU || method == WOLF ? NULL : "belongs to otsu and wolf";
+    return threshold->limit.method == OTSU || threshold->limit.method == WOLF;
 }
 
-static const char *needs_window(const void *params)
+/* Return why a key has no effect, or NULL. */
+static const char *search_unused(const void *params)
+{
+    return needs_search(params) ? NULL : "belongs to otsu and wolf";
+}
+
+static const char *window_unused(const void *params)
 {
     return is_local(params) ? NULL : "belongs to sauvola, niblack and wolf";
 }
@@ -99,7 +104,7 @@ static const struct option options[] = {
              "percent of full scale; otsu finds it, the others find it for each pixel, for uneven light",
      .parse = parse_limit,
      .print = print_limit},
-    HISTOGRAM_CHANNELS(needs_search),
+    HISTOGRAM_CHANNELS(search_unused),
     {.name = "radius",
      .type = OPTION_INTEGER,
      .offset = offsetof(struct threshold, radius),
@@ -107,7 +112,7 @@ static const struct option options[] = {
      .min = 1,
      .max = MOMENTS_MAX_RADIUS,
      .value = "N",
-     .unused = needs_window,
+     .unused = window_unused,
      .help = "the window has 2 N + 1 pixels a side: about two lines of text"},
     {.name = "k",
      .type = OPTION_REAL,
@@ -116,13 +121,13 @@ static const struct option options[] = {
      .min = -10,
      .max = 10,
      .value = "K",
-     .unused = needs_window,
+     .unused = window_unused,
      .help = "larger removes more of the background, and of faint text"},
     {.name = "invert",
      .type = OPTION_YES_NO,
      .offset = offsetof(struct threshold, invert),
      .fallback = "no",
-     .unused = needs_window,
+     .unused = window_unused,
      .help = "the text is lighter than the paper; it becomes black, too"},
     {.type = OPTION_END},
 };
@@ -136,7 +141,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Returns the largest float that is at most `value`. */
+/* Returns the largest float that is not above `value`. */
 static float float_below(double value)
 {
     const float nearest = (float)value;
@@ -147,7 +152,7 @@ static float float_below(double value)
 static void find_otsu(const void *params, const struct histogram *histogram, float found[2])
 {
     double sum = 0, below = 0, sum_below = 0, best = -1, last = 0;
-    bool split = false; /* the best threshold so far is between the last value and the next one */
+    bool split = false; /* the best split so far is after the last value */
     (void)params;
     /* First pass: the sum of all values. */
     for (int bin = 0; bin < histogram->bins; bin++)
@@ -165,9 +170,9 @@ static void find_otsu(const void *params, const struct histogram *histogram, flo
         sum_below += count * value;
         last = value;
         const double above = (double)histogram->total - below,
-                     apart = above > 0 ? sum_below / below - (sum - sum_below) / above : 0;
-        split = above > 0 && below * above * apart * apart > best;
-        best = split ? below * above * apart * apart : best;
+                     difference = above > 0 ? sum_below / below - (sum - sum_below) / above : 0;
+        split = above > 0 && below * above * difference * difference > best;
+        best = split ? below * above * difference * difference : best;
     }
 }
 
@@ -182,41 +187,32 @@ static enum status threshold_check(void *params, struct error *error)
 
 /* ---------------------------------------------------------------- thresholds of windows */
 
-/* Copies src to *dst, scratch in buffers, negated if the text is light. Sets run->memory to buffers; the
- * caller restores it. */
-static enum status fetch_source(struct run *run, const struct threshold *threshold, const struct value *in,
-                                struct planes *dst, struct error *error)
+/* Returns the picture's planes in *samples, negated into scratch planes if the text is light. */
+static enum status window_samples(struct run *run, const struct threshold *threshold, const struct value *in,
+                                  struct planes *samples, struct error *error)
 {
     const struct planes *src = &in->planes[0];
     const struct interval rows = {src->first_row, src->first_row + src->rows};
     const cl_float factor = -1, offset = 1 + shape_value(&in->shape, in->shape.least);
     const cl_int alpha = shape_alpha(&in->shape);
-    *dst = *src;
-    if (run->memory == MEMORY_IMAGE) {
-        struct kernel_launch fetch = run_work(run, "texels", "texels_to_planes", src);
-        run->memory = MEMORY_BUFFER;
-        if (run_scratch(run, src->width, src->height, rows, 1, src->channels, dst, error) != STATUS_OK ||
-            LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(dst)) != STATUS_OK)
-            return STATUS_FAILED;
-    }
+    *samples = *src;
     if (!threshold->invert)
         return STATUS_OK;
-    const struct planes samples = *dst;
-    if (run_scratch(run, src->width, src->height, rows, 1, src->channels, dst, error) != STATUS_OK)
+    if (run_scratch(run, src->width, src->height, rows, 1, src->channels, samples, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct kernel_launch work = run_work(run, "point", "linear", dst);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(&samples), ARG_PLANES(dst), ARG(factor), ARG(offset),
+    struct kernel_launch work = run_work(run, "point", "linear", samples);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(samples), ARG(factor), ARG(offset),
                   ARG(alpha));
 }
 
-/* Returns the samples of a window. */
-static cl_float window_samples(const struct threshold *threshold)
+/* Returns the number of samples of a window. */
+static cl_float window_size(const struct threshold *threshold)
 {
     const int side = 2 * threshold->radius + 1;
     return (cl_float)(side * side);
 }
 
-/* Words of each channel that find_extremes() of kernels/moments.cl counts in. */
+/* Words of each channel that find_extremes() of kernels/moments.cl writes. */
 enum { EXTREMES = 2, MAX_EXTREMES = 4 * EXTREMES };
 
 /* Enqueues the search for the largest deviation and the smallest sample in some rows of src. */
@@ -230,7 +226,7 @@ static enum status add_extremes(struct run *run, const struct planes *src, const
                   ARG(range));
 }
 
-/* Returns the float of a sort_key() of kernels/moments.cl. */
+/* Returns the float whose sort_key() of kernels/moments.cl is `key`. */
 static float from_sort_key(cl_uint key)
 {
     const cl_uint bits = key & 0x80000000U ? key ^ 0x80000000U : ~key;
@@ -240,7 +236,7 @@ static float from_sort_key(cl_uint key)
 }
 
 /* Waits for the extremes, and stores R and M of channel c in found[2 * c] and found[2 * c + 1]. */
-static enum status find_extremes(struct run *run, const struct threshold *threshold,
+static enum status read_extremes(struct run *run, const struct threshold *threshold,
                                  const struct shape *shape, cl_mem words, float found[MAX_EXTREMES],
                                  struct error *error)
 {
@@ -258,7 +254,7 @@ static enum status find_extremes(struct run *run, const struct threshold *thresh
         const cl_uint *key = threshold->search.each ? keys + EXTREMES * c : keys;
         if (key[0] == 0 || key[1] == 0) /* no finite sample */
             continue;
-        found[2 * c] = sqrtf(from_sort_key(key[0]) / window_samples(threshold));
+        found[2 * c] = sqrtf(from_sort_key(key[0]) / window_size(threshold));
         found[2 * c + 1] = from_sort_key(~key[1]);
     }
     return STATUS_OK;
@@ -272,9 +268,9 @@ static struct interval next_part(const struct run *run, const struct threshold *
 {
     enum { PART_SAMPLES = 1 << 20, LEAST_WINDOWS = 4 };
     const int side = 2 * threshold->radius + 1, samples = PART_SAMPLES / width;
-    const int most = samples > LEAST_WINDOWS * side ? samples : LEAST_WINDOWS * side;
-    const bool all = !run_is_cpu(run) || rows.end - begin <= most;
-    return (struct interval){begin, all ? rows.end : begin + most};
+    const int max_rows = samples > LEAST_WINDOWS * side ? samples : LEAST_WINDOWS * side;
+    const bool all = !run_is_cpu(run) || rows.end - begin <= max_rows;
+    return (struct interval){begin, all ? rows.end : begin + max_rows};
 }
 
 /* Finds R and M of wolf in a picture that is present as a whole, and waits for them. */
@@ -294,7 +290,7 @@ static enum status search_extremes(struct run *run, const struct threshold *thre
         run_scratch_release(run, &moments);
     }
     if (status == STATUS_OK)
-        status = find_extremes(run, threshold, shape, words, found, error);
+        status = read_extremes(run, threshold, shape, words, found, error);
     memory_release(words);
     return status;
 }
@@ -307,21 +303,25 @@ struct rule {
 };
 
 /* Enqueues the thresholds of windows, in buffers. wolf may wait for its two numbers. */
-static enum status run_windows(struct run *run, const struct threshold *threshold, const struct value *in,
-                               const struct planes *src, const struct planes *dst, struct error *error)
+static enum status threshold_windows(struct run *run, const void *params, const struct value *in,
+                                     struct value *out, struct error *error)
 {
+    const struct threshold *threshold = params;
+    const struct planes *dst = &out->planes[0];
     const struct analysis_result *result = run_analysis_result(run, threshold);
-    const struct interval rows = {dst->first_row, dst->first_row + dst->rows};
     const cl_int channels = in->shape.channels, alpha = shape_alpha(&in->shape);
-    struct rule rule = {.samples = window_samples(threshold),
+    struct rule rule = {.samples = window_size(threshold),
                         .k = (cl_float)threshold->k,
                         .is_niblack = threshold->limit.method == NIBLACK};
-    struct planes moments;
+    struct planes src, moments;
     float found[MAX_EXTREMES] = {0};
+    if (run_output(run, out, error) != STATUS_OK ||
+        window_samples(run, threshold, in, &src, error) != STATUS_OK)
+        return STATUS_FAILED;
     if (result)
         memcpy(found, result->numbers, sizeof found);
     else if (threshold->limit.method == WOLF &&
-             search_extremes(run, threshold, &in->shape, src, found, error) != STATUS_OK)
+             search_extremes(run, threshold, &in->shape, &src, found, error) != STATUS_OK)
         return STATUS_FAILED;
     /* sauvola is wolf with constants. In a picture of one value s is 0, so R does not matter. */
     for (int c = 0; c < 4; c++) {
@@ -330,13 +330,13 @@ static enum status run_windows(struct run *run, const struct threshold *threshol
                                   : found[2 * c] > 0                 ? 1 / found[2 * c]
                                                                      : 0;
     }
-    for (struct interval part = {0, rows.begin}; part.end < rows.end;) {
-        part = next_part(run, threshold, src->width, rows, part.end);
-        if (moments_find(run, threshold->radius, src, part, &moments, error) != STATUS_OK)
+    for (struct interval part = {0, out->rows.begin}; part.end < out->rows.end;) {
+        part = next_part(run, threshold, src.width, out->rows, part.end);
+        if (moments_find(run, threshold->radius, &src, part, &moments, error) != STATUS_OK)
             return STATUS_FAILED;
         struct kernel_launch work = run_work(run, "moments", "threshold_local", dst);
         work.height = part.end - part.begin;
-        if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&moments), ARG_PLANES(dst),
+        if (LAUNCH(run->device, &work, error, ARG_PLANES(&src), ARG_PLANES(&moments), ARG_PLANES(dst),
                    ARG(rule), ARG(channels), ARG(alpha)) != STATUS_OK)
             return STATUS_FAILED;
         run_scratch_release(run, &moments);
@@ -344,37 +344,15 @@ static enum status run_windows(struct run *run, const struct threshold *threshol
     return STATUS_OK;
 }
 
-/* Enqueues the thresholds of windows. Images are copied to buffers and back. */
-static enum status run_local(struct run *run, const struct threshold *threshold, const struct value *in,
-                             struct value *out, struct error *error)
-{
-    const struct planes *dst = &out->planes[0];
-    const enum memory memory = run->memory;
-    struct planes src, result;
-    if (run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    struct kernel_launch put = run_work(run, "texels", "planes_to_texels", dst);
-    enum status status = fetch_source(run, threshold, in, &src, error);
-    result = *dst;
-    if (status == STATUS_OK && memory == MEMORY_IMAGE)
-        status = run_scratch(run, dst->width, dst->height, out->rows, 1, dst->channels, &result, error);
-    if (status == STATUS_OK)
-        status = run_windows(run, threshold, in, &src, &result, error);
-    run->memory = memory;
-    if (status == STATUS_OK && memory == MEMORY_IMAGE)
-        status = LAUNCH(run->device, &put, error, ARG_PLANES(&result), ARG_PLANES(dst));
-    return status;
-}
-
 /* ---------------------------------------------------------------- the stage */
 
-/* Analysis of otsu and wolf. */
 static bool threshold_needs_analysis(const void *params, const struct shape *in)
 {
     (void)in;
-    return needs_search(params) == NULL;
+    return needs_search(params);
 }
 
+/* The analysis pass counts a histogram for otsu, and searches the extremes for wolf. */
 static enum status threshold_begin(struct run *run, const void *params, const struct shape *in,
                                    struct analysis_result *result, struct error *error)
 {
@@ -383,21 +361,24 @@ static enum status threshold_begin(struct run *run, const void *params, const st
     return counters_create(run->device, MAX_EXTREMES, &result->words, error);
 }
 
+/* Adds rows `part->rows` of a picture in buffers to the search of wolf. */
+static enum status threshold_add_windows(struct run *run, const void *params, const struct value *in,
+                                         struct value *part, struct error *error)
+{
+    const struct threshold *threshold = params;
+    struct planes src, moments;
+    if (window_samples(run, threshold, in, &src, error) != STATUS_OK ||
+        moments_find(run, threshold->radius, &src, part->rows, &moments, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return add_extremes(run, &src, &moments, part->rows, run_analysis_result(run, params)->words, error);
+}
+
 static enum status threshold_add(struct run *run, const void *params, const struct value *in,
                                  struct interval part, struct analysis_result *result, struct error *error)
 {
-    const struct threshold *threshold = params;
-    const enum memory memory = run->memory;
-    struct planes src, moments;
-    if (!is_local(threshold))
-        return histogram_analysis.add(run, params, in, part, result, error);
-    enum status status = fetch_source(run, threshold, in, &src, error);
-    if (status == STATUS_OK)
-        status = moments_find(run, threshold->radius, &src, part, &moments, error);
-    if (status == STATUS_OK)
-        status = add_extremes(run, &src, &moments, part, result->words, error);
-    run->memory = memory;
-    return status;
+    struct value rows = {.rows = part};
+    return is_local(params) ? run_in_buffers(run, threshold_add_windows, params, in, &rows, error)
+                            : histogram_analysis.add(run, params, in, part, result, error);
 }
 
 static enum status threshold_end(struct run *run, const void *params, const struct shape *in,
@@ -405,7 +386,7 @@ static enum status threshold_end(struct run *run, const void *params, const stru
 {
     if (!is_local(params))
         return histogram_analysis.end(run, params, in, result, error);
-    return find_extremes(run, params, in, result->words, result->numbers, error);
+    return read_extremes(run, params, in, result->words, result->numbers, error);
 }
 
 /* Returns the rows of the window. */
@@ -434,7 +415,7 @@ static enum status run_threshold(struct run *run, const void *params, const stru
                  "--threshold makes each colour black or white separately, so pixels can become red, cyan or "
                  "yellow; for black and white put --gray before it");
     if (is_local(threshold))
-        return run_local(run, threshold, in, out, error);
+        return run_in_buffers(run, threshold_windows, params, in, out, error);
     enum status status = otsu ? histogram_search(run, params, in, found, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = run_output(run, out, error);
@@ -458,7 +439,7 @@ static struct stage_caps threshold_caps(const void *params)
     const struct threshold *threshold = params;
     const struct amount *amount = &threshold->limit.amount;
     return (struct stage_caps){
-        .groups = needs_search(params) != NULL,
+        .groups = !needs_search(threshold),
         .new_values = true,
         .relative_cost = is_local(threshold) ? 4 : 0,
         .has_suspect_fraction = threshold->limit.method == NUMBER && amount_is_fraction(amount) &&
@@ -469,28 +450,28 @@ static struct stage_caps threshold_caps(const void *params)
 const struct stage stage_threshold = {
     .name = "threshold",
     .brief = "black or white, nothing between",
-    .manual = "Sets every sample above V to full scale and every other sample to 0. Compares each colour by "
-              "itself, so pixels of RGB can become red, cyan or yellow, even if all colours have one V; for "
-              "a black-and-white picture put --gray before it. For floats V is a sample value. Alpha is "
-              "unchanged.\n\n"
-              "otsu chooses the V with the largest variance between the samples above and below it; "
-              "channels=each does so for each colour; -v and --report print it. Fully transparent pixels do "
-              "not count. Integers are counted with 16 bits, floats with 11 significant bits of their "
-              "distance from a sample of the first row. Large pictures are read twice, as with --denoise.\n\n"
-              "sauvola, niblack and wolf find a V for each pixel, from mean m and standard deviation s of "
-              "the window of 2 N + 1 pixels a side around it, so that shadows on a page do not become "
-              "black:\n\n"
-              "niblack: V = m - K s. Paper without text becomes speckled.\n\n"
-              "sauvola: V = m (1 + K (s / R - 1)), R half of full scale. For dark text on lighter paper.\n\n"
-              "wolf: V = m + K (m - M) (s / R - 1), M the smallest sample and R the largest s of the "
-              "picture, or with channels=each of each colour. For faint text; its authors use K = 0.5.\n\n"
-              "The first two are scikit-image's threshold_niblack and threshold_sauvola, except at the "
-              "border, where --edge applies. The time does not depend on N. With invert=yes the samples are "
-              "negated first, as by --invert. Transparent pixels count as black. If the window contains NaN, "
-              "the pixel becomes black. wolf reads large pictures twice. W. Niblack, \"An Introduction to "
-              "Digital Image Processing\" (1986); J. Sauvola and M. Pietikainen, Pattern Recognition 33 "
-              "(2000); C. Wolf and J.-M. Jolion, Pattern Analysis and Applications 6 (2003).\n\n"
-              "With --linear, numbers and percentages are amounts of light.",
+    .manual =
+        "Sets every sample above V to full scale and every other sample to 0. Compares each colour by "
+        "itself, so pixels of RGB can become red, cyan or yellow, even if all colours have one V; for a "
+        "black-and-white picture put --gray before it. For floats V is a sample value. Alpha is "
+        "unchanged.\n\n"
+        "otsu chooses the V with the largest variance between the samples above and below it; channels=each "
+        "does so for each colour; -v and --report print it. Fully transparent pixels do not count. Integers "
+        "are counted with 16 bits, floats with 11 significant bits of their distance from a sample of the "
+        "first row. Large pictures are read twice, as with --denoise.\n\n"
+        "sauvola, niblack and wolf find a V for each pixel, from mean m and standard deviation s of the "
+        "window of 2 N + 1 pixels a side around it, so that shadows on a page do not become black:\n\n"
+        "niblack: V = m - K s. Paper without text becomes speckled.\n\n"
+        "sauvola: V = m (1 + K (s / R - 1)), R half of full scale. For dark text on lighter paper.\n\n"
+        "wolf: V = m + K (m - M) (s / R - 1), M the smallest sample and R the largest s of the picture, or "
+        "with channels=each of each colour. For faint text; its authors use K = 0.5.\n\n"
+        "The first two are scikit-image's threshold_niblack and threshold_sauvola, except at the border, "
+        "where --edge applies. The time does not depend on N. With invert=yes the samples are negated first, "
+        "as by --invert. Transparent pixels count as black. If the window contains NaN, the pixel becomes "
+        "black. wolf reads large pictures twice. W. Niblack, \"An Introduction to Digital Image Processing\" "
+        "(1986); J. Sauvola and M. Pietikainen, Pattern Recognition 33 (2000); C. Wolf and J.-M. Jolion, "
+        "Pattern Analysis and Applications 6 (2003).\n\n"
+        "With --linear, numbers and percentages are amounts of light.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct threshold),

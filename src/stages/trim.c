@@ -4,8 +4,8 @@
  *     right columns                    like the top right pixel
  *     bottom rows                      like the bottom left pixel
  *
- * to within the tolerance, in every channel. Rows arrive from the top, when the bottom's colour is not known
- * yet: of each row since the last one that surely stays, its extremes are kept. */
+ * to within the tolerance, in every channel. Rows arrive from the top, before the colour of the bottom is
+ * known. So the smallest and the largest values of each row are kept until the end. */
 #include "filters/histogram.h"
 #include "filters/warp.h"
 #include "image/image.h"
@@ -39,8 +39,7 @@ static const struct option options[] = {
      .value = "TOLERANCE",
      .optional = true,
      .help = "difference from the corner's colour that still counts as border: a sample value (0 to 255 in 8 "
-             "bit), or "
-             "percent of full scale",
+             "bit), or percent of full scale",
      .parse = parse_tolerance,
      .print = print_tolerance},
     {.type = OPTION_END},
@@ -55,7 +54,7 @@ static const struct example examples[] = {
 
 enum { MAX_CHANNELS = 4 };
 
-/* State of the measurement. Positions are -1 until a pixel was found that stays. */
+/* State of the measurement. Positions are -1 until a pixel of the inside was found. */
 struct trim_state {
     struct image_info info;
     double tolerance;
@@ -67,13 +66,14 @@ struct trim_state {
     double (*extremes)[2][MAX_CHANNELS]; /* of each row, the smallest and the largest values; owned */
 };
 
+/* Allocates memory for the values of a row and the extremes of all rows. */
 static enum status trim_begin(void *context, const void *params, const struct image_info *info,
                               struct error *error)
 {
     struct trim_state *state = context;
     const struct amount *tolerance = &((const struct trim *)params)->tolerance;
     *state = (struct trim_state){.info = *info, .left = -1, .right = -1, .top = -1};
-    /* Twice a rounding error, as percent are no whole counts. */
+    /* Plus a rounding error: 4% of 255 are 10.2 counts, but a percentage may be a whole count, too. */
     state->tolerance =
         (tolerance->percent ? tolerance->number / 100 : tolerance->number / sample_full_scale(info->type)) +
         1e-7;
@@ -91,7 +91,7 @@ static bool trim_differs(const struct trim_state *state, const double *value, co
     return false;
 }
 
-/* Widens the part that stays by a row. */
+/* Extends the part that stays by the pixels of a row. */
 static void trim_add_row(struct trim_state *state)
 {
     const int width = (int)state->info.width, channels = state->info.channels;
@@ -139,6 +139,7 @@ static void trim_add(void *context, const void *rows, size_t pitch, uint32_t cou
     }
 }
 
+/* Replaces the stage by --crop of the inside. */
 static enum status trim_end(void *context, const void *params, const char *written,
                             struct replacement *replacement, struct error *error)
 {
@@ -152,7 +153,7 @@ static enum status trim_end(void *context, const void *params, const char *writt
            !trim_differs(state, state->extremes[bottom][1], state->bottom))
         bottom--;
     replacement->stage = "crop";
-    /* A picture of one colour has no inside, nor has one whose sides have a colour each. */
+    /* A picture of one colour has no inside, and neither has one of stripes. */
     if (state->left < 0 || state->top < 0 || bottom < state->top || state->right < state->left) {
         snprintf(replacement->value, sizeof replacement->value, "%dx%d+0+0", width, height);
         snprintf(replacement->warning, sizeof replacement->warning,
@@ -172,44 +173,23 @@ static void trim_release(void *context)
     free(state->extremes);
 }
 
-static bool trim_needed(const void *params)
-{
-    (void)params;
-    return true;
-}
-
-static const struct measurement trim_measurement = {.needed = trim_needed,
-                                                    .size = sizeof(struct trim_state),
+static const struct measurement trim_measurement = {.size = sizeof(struct trim_state),
                                                     .begin = trim_begin,
                                                     .add = trim_add,
                                                     .end = trim_end,
                                                     .release = trim_release};
 
-static struct stage_caps trim_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.needs_upright = true};
-}
-
-static enum status run_trim_stage(struct run *run, const void *params, const struct value *in,
-                                  struct value *out, struct error *error)
-{
-    const struct affine same = affine_scaling(1, 1);
-    (void)params;
-    return move_image(run, &same, in, out, error);
-}
-
 const struct stage stage_trim = {
     .name = "trim",
     .brief = "cut a uniform border away",
-    .manual = "Cuts off the rows and columns at each side whose pixels all have the colour of a corner: at "
-              "the top and the left that of the top left pixel, at the right of the top right one, at "
-              "the bottom of the bottom left one. Colours may differ by TOLERANCE in each channel, "
-              "which allows for the noise of JPEG and of scanners; alpha counts as a channel, and "
-              "colours of transparent pixels do not. Samples that stay are copied unchanged, as by "
-              "--crop. -v and --report give the part, as --crop takes it.\n\n"
-              "A picture of one colour stays as it is, with a warning. The picture is read "
-              "twice; a pipe is first copied to a temporary file. Video is refused.",
+    .manual =
+        "Cuts off the rows and columns at each side whose pixels all have the colour of a corner: at the top "
+        "and the left that of the top left pixel, at the right of the top right one, at the bottom of the "
+        "bottom left one. Colours may differ by TOLERANCE in each channel, which allows for the noise of "
+        "JPEG and of scanners; alpha counts as a channel, and colours of transparent pixels do not. Samples "
+        "that stay are copied unchanged, as by --crop. -v and --report give the part, as --crop takes it.\n\n"
+        "A picture of one colour stays as it is, with a warning. The picture is read twice; a pipe is first "
+        "copied to a temporary file. Video is refused.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct trim),
@@ -217,6 +197,6 @@ const struct stage stage_trim = {
     .out = KIND_IMAGE,
     .rows = rows_same,
     .measurement = &trim_measurement,
-    .caps = trim_caps,
-    .run = run_trim_stage,
+    .fixed_caps = {.needs_upright = true},
+    .run = copy_image,
 };

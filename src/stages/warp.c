@@ -1,4 +1,4 @@
-/* Warps by an affine map of the user's:
+/* Warps by an affine map that the user gives:
  *
  *     dst(x, y) = src(A x + B y + TX, C x + D y + TY)
  *
@@ -6,8 +6,8 @@
  * OpenCV's WARP_INVERSE_MAP and scipy.ndimage.affine_transform, so nothing has to be inverted and a singular
  * matrix is valid. This file parses the matrix; the work, and what was tried, is in filters/warp.h.
  *
- * A slice needs the rows that its corners map to. If the map leads upwards, or a border rule applies, the
- * whole input is held. */
+ * A slice needs the rows to which its corners are mapped. If the map leads upwards, or a border rule applies,
+ * the whole input stays in memory. */
 #include "filters/warp.h"
 #include "base/sums.h"
 
@@ -22,14 +22,14 @@ struct warp {
     struct matrix {
         struct affine affine; /* from the output to the input, in pixels */
         const char *file;     /* path from which it was read; may be NULL */
-        /* For the inputs of a stack: a map for each input, NaN if it has none; owned. Otherwise NULL. */
+        /* Maps of the inputs of a stack, NaN for an input without one; owned. NULL: `affine` is the map. */
         struct affine *series;
-        size_t count;
+        size_t count; /* of `series` */
     } matrix;
 };
 
 /* Parses six numbers "a b tx c d ty", separated by blanks or commas. */
-static enum status take_numbers(const char *text, struct affine *affine, struct error *error)
+static enum status parse_numbers(const char *text, struct affine *affine, struct error *error)
 {
     double numbers[6];
     int count = 0;
@@ -56,14 +56,14 @@ static enum status read_series(FILE *file, struct matrix *matrix, struct error *
          head > 0 && status == STATUS_OK && getline(&line, &size, file) > 0;) {
         if (matrix->count == room) {
             room = room > 0 ? 2 * room : 64;
-            struct affine *more = realloc(matrix->series, room * sizeof *more);
-            if (!more) {
+            struct affine *grown = realloc(matrix->series, room * sizeof *grown);
+            if (!grown) {
                 status = fail_memory(error, "out of memory for the matrices of a series");
                 break;
             }
-            matrix->series = more;
+            matrix->series = grown;
         }
-        /* The name is quoted; without a matrix its numbers are missing, but for the confidence. */
+        /* "name",a,b,tx,c,d,ty,confidence; without a matrix, only name and confidence have text. */
         struct affine *map = &matrix->series[matrix->count++];
         char *numbers = strrchr(line, '"'), *confidence = strrchr(line, ',');
         if (!numbers || !confidence || confidence < numbers || numbers[1] != ',') {
@@ -72,21 +72,23 @@ static enum status read_series(FILE *file, struct matrix *matrix, struct error *
             *map = (struct affine){.xx = (double)NAN};
         } else {
             *confidence = '\0';
-            status = take_numbers(numbers + 2, map, error);
+            status = parse_numbers(numbers + 2, map, error);
         }
     }
     free(line);
+    if (status == STATUS_OK && matrix->count == 0)
+        status = fail(error, STATUS_FAILED, "has no matrix after its first line");
     return status;
 }
 
 /* Parses the numbers, or @FILE that contains them, as --align matrix=FILE writes it. */
 static enum status parse_matrix(const char *text, void *field, struct error *error)
 {
-    enum { LONGEST = 1024 }; /* bytes; all digits of six numbers take 150 */
+    enum { MAX_BYTES = 1024 }; /* six numbers with all digits take 150 */
     struct matrix *matrix = field;
-    char read[LONGEST] = "";
+    char read[MAX_BYTES] = "";
     if (text[0] != '@')
-        return take_numbers(text, &matrix->affine, error);
+        return parse_numbers(text, &matrix->affine, error);
     matrix->file = text + 1;
     FILE *file = fopen(matrix->file, "re");
     const size_t size = file ? fread(read, 1, sizeof read - 1, file) : 0;
@@ -98,7 +100,7 @@ static enum status parse_matrix(const char *text, void *field, struct error *err
     else if (size == sizeof read - 1)
         status = fail(error, STATUS_FAILED, "holds more than six numbers \"a b tx c d ty\"");
     else
-        status = take_numbers(read + strspn(read, " \t\r\n"), &matrix->affine, error);
+        status = parse_numbers(read + strspn(read, " \t\r\n"), &matrix->affine, error);
     if (file)
         fclose(file);
     return status;
@@ -129,7 +131,7 @@ static const struct option options[] = {
      .help = "output (x, y) is taken from (A x + B y + TX, C x + D y + TY); or @FILE with the six numbers",
      .parse = parse_matrix,
      .print = print_matrix},
-    WARP_OPTIONS,
+    WARP_OPTIONS(NULL),
     {.type = OPTION_END},
 };
 
@@ -156,18 +158,13 @@ static enum status warp_shape(const void *params, const struct shape *in, struct
                                : warp_check("--warp", &warp->matrix.affine, &warp->options, out, error);
 }
 
-/* Returns the width of the output: size=, or the input's. */
-static int output_width(const struct warp *warp, const struct shape *in)
-{
-    return warp->options.size.width > 0 ? warp->options.size.width : in->width;
-}
-
 static struct interval warp_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct warp *warp = params;
     if (warp->matrix.series)
         return rows_full(in->height);
-    return warp_source_rows(&warp->matrix.affine, &warp->options, output_width(warp, in), in, out);
+    const int width = warp->options.size.width > 0 ? warp->options.size.width : in->width;
+    return warp_source_rows(&warp->matrix.affine, &warp->options, width, in, out);
 }
 
 static struct stage_caps warp_caps(const void *params)
@@ -186,7 +183,6 @@ static struct stage_caps warp_caps(const void *params)
         .new_geometry = warp->matrix.series || affine->xx * affine->yy == affine->xy * affine->yx};
 }
 
-/* Returns the map for positions that are counted from the corner of the first pixel. */
 static struct affine warp_inverse_map(const void *params, const struct shape *in)
 {
     (void)in;
@@ -201,6 +197,7 @@ static enum status warp_adapt_to_chroma(void *params, const struct chroma *chrom
     return warp_adapt_options_to_chroma(&warp->options, chroma, error);
 }
 
+/* Enqueues the warp, by the map of the picture if there is a series. A dry run belongs to no picture. */
 static enum status run_warp(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
@@ -215,7 +212,7 @@ static enum status run_warp(struct run *run, const void *params, const struct va
     return status == STATUS_OK ? warp_image(run, affine, &warp->options, in, out, error) : status;
 }
 
-/* A file of several matrices is for as many inputs of a stack. */
+/* Fails if a file of several matrices is not for the inputs of a stack. */
 static enum status warp_prepare_series(void *params, const struct settings *settings,
                                        const struct input_series *series, struct error *error)
 {
@@ -240,18 +237,17 @@ static void warp_release(void *params)
 const struct stage stage_warp = {
     .name = "warp",
     .brief = "affine warp",
-    .manual = "Output pixel (x, y) is taken from (A x + B y + TX, C x + D y + TY) of the input, as in "
-              "ImageJ, OpenCV's WARP_INVERSE_MAP and scipy.ndimage.affine_transform: the matrix maps the "
-              "output to the input. (0, 0) is the centre of the first pixel. The result has the size of the "
-              "input unless size is given. @FILE reads the matrix from a file, as --align with matrix=FILE "
-              "writes it; the CSV that it writes before --stack has one for each input, and goes before "
-              "--stack, too.\n\n"
-              "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; "
-              "nearest copies pixels and never averages; lanczos (a = 3) keeps the most detail and rings a "
-              "little at hard edges. If the picture shrinks, the other filters are widened along x and y by "
-              "the length of one output pixel's step, unless antialias=no. Beyond the picture everything is "
-              "0: black, or transparent if the picture has alpha; with outside=edge the rule of --edge "
-              "applies.",
+    .manual =
+        "Output pixel (x, y) is taken from (A x + B y + TX, C x + D y + TY) of the input, as in ImageJ, "
+        "OpenCV's WARP_INVERSE_MAP and scipy.ndimage.affine_transform: the matrix maps the output to the "
+        "input. (0, 0) is the centre of the first pixel. The result has the size of the input unless size is "
+        "given. @FILE reads the matrix from a file, as --align with matrix=FILE writes it; the CSV that it "
+        "writes before --stack has one for each input, and goes before --stack, too.\n\n"
+        "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; nearest "
+        "copies pixels and never averages; lanczos (a = 3) keeps the most detail and rings a little at hard "
+        "edges. If the picture shrinks, the other filters are widened along x and y by the length of one "
+        "output pixel's step, unless antialias=no. Beyond the picture everything is 0: black, or transparent "
+        "if the picture has alpha; with outside=edge the rule of --edge applies.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct warp),

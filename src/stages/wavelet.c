@@ -5,9 +5,8 @@
  *     image -> level 1: six complex subbands of half the size, and a lowpass -> level 2 -> ... -> lowpass
  *
  * Level n has 12 real numbers for 4^n pixels of the image, so a pyramid takes about four times the memory of
- * its image. Any size works; odd ones are padded.
- *
- * The parameters are stored in the shape of the pyramid, so that the inverse transform uses the same filters.
+ * its image. Odd sizes are padded. The shape of the pyramid contains the parameters, for the inverse
+ * transform.
  *
  * Slices of a pyramid are counted in rows of the image. A slice has the coefficients from which the inverse
  * transform computes these rows.
@@ -64,10 +63,10 @@ static enum status wavelet_shape(const void *params, const struct shape *in, str
                                  struct error *error)
 {
     const struct wavelet *wavelet = params;
-    int most = dtcwt_max_levels(in->width, in->height);
-    if (wavelet->levels > most)
+    const int max_levels = dtcwt_max_levels(in->width, in->height);
+    if (wavelet->levels > max_levels)
         return fail(error, STATUS_FAILED, "--wavelet=%d: an image of %dx%d pixels allows at most %d levels",
-                    wavelet->levels, in->width, in->height, most);
+                    wavelet->levels, in->width, in->height, max_levels);
     out->kind = KIND_PYRAMID;
     out->levels = wavelet->levels;
     out->biort = wavelet->biort;
@@ -97,23 +96,16 @@ static enum status run_wavelet(struct run *run, const void *params, const struct
     return dtcwt_forward(run, in, &needed, out, error);
 }
 
-static struct stage_caps wavelet_caps(const void *params)
-{
-    (void)params;
-    return (struct stage_caps){.large_halo = true, .groups = true, .relative_cost = 4};
-}
-
 const struct stage stage_wavelet = {
     .name = "wavelet",
     .brief = "dual-tree complex wavelet transform",
     .manual =
         "Splits the picture into a lowpass of about 1 / 2^(LEVELS - 1) of its size and, on each level, six "
-        "complex subbands: stripes at 15, 45, 75, -75, -45 and -15 degrees (anticlockwise from "
-        "horizontal). Their magnitude hardly changes when the picture shifts, which sets this transform "
-        "apart from the ordinary wavelet transform. Any size works; borders are mirrored, independent of "
-        "--edge.\n\n"
-        "The result is a pyramid. A TIFF keeps every coefficient (--inverse-wavelet and Python read it); "
-        "in any other format, or before an image stage, it becomes the picture that --mosaic makes. "
+        "complex subbands: stripes at 15, 45, 75, -75, -45 and -15 degrees (anticlockwise from horizontal). "
+        "Their magnitude hardly changes when the picture shifts, which sets this transform apart from the "
+        "ordinary wavelet transform. Any size works; borders are mirrored, independent of --edge.\n\n"
+        "The result is a pyramid. A TIFF keeps every coefficient (--inverse-wavelet and Python read it); in "
+        "any other format, or before an image stage, it becomes the picture that --mosaic makes. "
         "--inverse-wavelet reconstructs the image.",
     .examples = examples,
     .options = options,
@@ -122,6 +114,6 @@ const struct stage stage_wavelet = {
     .out = KIND_PYRAMID,
     .shape = wavelet_shape,
     .rows = wavelet_rows,
-    .caps = wavelet_caps,
+    .fixed_caps = {.large_halo = true, .groups = true, .relative_cost = 4},
     .run = run_wavelet,
 };

@@ -3,15 +3,15 @@
  *     noisy, pilot ─ cosine_blocks ─▶ filtered blocks ─ cosine_mean ─▶ rows of the result
  *
  * Blocks begin at every second column and row, so the 64 values and the weight of a block take 65 bytes a
- * pixel and plane. A band is as high as its blocks fit in 16 MB. */
+ * pixel and plane. The blocks of a band take 16 MB. */
 #include "wavelet/cosines.h"
 
-/* Side of a block and distance between blocks in pixels, as in kernels/cosines.cl, and floats of a block: its
- * values and its weight. */
-enum { SIDE = 8, STEP = 2, VALUES = SIDE * SIDE + 1 };
+/* Side of a block and distance between blocks in pixels: SIDE and STEP in kernels/cosines.cl. Floats of a
+ * filtered block: its values and its weight. */
+enum { BLOCK_SIDE = 8, STEP = 2, BLOCK_FLOATS = BLOCK_SIDE * BLOCK_SIDE + 1 };
 
-/* Size of a band's blocks in bytes, and its smallest number of rows. Neighbouring bands share three rows of
- * blocks, which both compute. */
+/* Size of a band's blocks in bytes, and smallest number of rows of a band. Neighbouring bands both compute
+ * the three rows of blocks that they share. */
 enum { BAND_SIZE = 16 << 20, MIN_BAND_ROWS = 16 };
 
 /* Share of the pilot in the result, which gives the highest PSNR (docs/denoising.md). */
@@ -19,26 +19,26 @@ static const cl_float PILOT_SHARE = 0.2F;
 
 struct interval cosines_rows(int height, struct interval out)
 {
-    return interval_clip((struct interval){out.begin - (SIDE - 1), out.end + SIDE - 1}, height);
+    return interval_clip((struct interval){out.begin - (BLOCK_SIDE - 1), out.end + BLOCK_SIDE - 1}, height);
 }
 
-/* Returns the number of planes of blocks: texels have four channels, whichever are used. */
+/* Returns the number of planes of blocks. Texels always have four channels. */
 static int count_planes(const struct planes *planes)
 {
     return planes->memory == MEMORY_IMAGE ? 4 : planes->channels;
 }
 
-/* Filters rows [rows.begin, rows.end) of dst. */
+/* Computes `rows` of dst. */
 static enum status refine_band(struct run *run, const struct noise *noise, const struct planes *noisy,
                                const struct planes *pilot, const struct planes *dst, struct interval rows,
                                struct error *error)
 {
-    const cl_int columns = (dst->width - 1) / STEP + SIDE / STEP;
-    const cl_int first = rows.begin / STEP * STEP - (SIDE - STEP);
+    const cl_int columns = (dst->width - 1) / STEP + BLOCK_SIDE / STEP;
+    const cl_int first = rows.begin / STEP * STEP - (BLOCK_SIDE - STEP);
     const cl_int2 range = {{rows.begin, rows.end}};
     const cl_int count = (rows.end - 1 - first) / STEP + 1;
     struct planes blocks = {.memory = MEMORY_BUFFER,
-                            .width = columns * VALUES,
+                            .width = columns * BLOCK_FLOATS,
                             .height = count,
                             .rows = count,
                             .layers = 1,
@@ -71,16 +71,13 @@ enum status cosines_refine(struct run *run, const struct noise *noise, const str
                            const struct value *pilot, struct value *out, struct error *error)
 {
     enum status status = run_output(run, out, error);
-    if (status != STATUS_OK)
-        return status;
     const struct planes *dst = &out->planes[0];
     /* A quarter of a block of 8 x 8 values for each pixel and plane. */
-    double row = 0.25 * SIDE * SIDE * sizeof(cl_float) * dst->width * count_planes(dst);
+    double row = 0.25 * BLOCK_SIDE * BLOCK_SIDE * sizeof(cl_float) * dst->width * count_planes(dst);
     int band = (int)(BAND_SIZE / row) / STEP * STEP;
     band = band < MIN_BAND_ROWS ? MIN_BAND_ROWS : band;
-    const int end = dst->first_row + dst->rows;
-    for (int begin = dst->first_row; status == STATUS_OK && begin < end; begin += band) {
-        struct interval rows = {begin, begin + band < end ? begin + band : end};
+    for (int begin = out->rows.begin; status == STATUS_OK && begin < out->rows.end; begin += band) {
+        struct interval rows = {begin, begin + band < out->rows.end ? begin + band : out->rows.end};
         status = refine_band(run, noise, &noisy->planes[0], &pilot->planes[0], dst, rows, error);
     }
     return status;

@@ -1,15 +1,15 @@
 /* The stage --denoise: puts transform, noise estimate and shrinkage together.
  *
- *     whole image    denoise_run ─▶ denoise_tile ─▶ denoise_planes ─▶ denoise_at_once
+ *     whole image    denoise_run ─▶ denoise_tile ─▶ denoise_planes ─▶ denoise_whole
  *     slices         denoise_analysis.c, then
  *                    denoise_run ─▶ denoise_tile … ─▶ denoise_planes ─▶ denoise_slice
  *
- * On CPUs a slice is processed in tiles, as its memory would else grow with the width. 31623 x 3000 pixels
- * take 0.52 GB instead of 1.13.
+ * CPUs process a slice in tiles, as the memory of a slice grows with the width: 31623 x 3000 pixels take 0.52
+ * GB instead of 1.13.
  *
- * Three colours are in opponent colours while the noise is unknown. If it turns out that they must be
- * separate, the fine levels are transformed again from red, green and blue, and the coarse levels, which are
- * small, are converted. Whole images and slices do the same, so their bits are equal.
+ * Colour pictures are in opponent colours while the noise is unknown. If the estimate finds that red, green
+ * and blue must be separate, the fine levels are transformed again from these, and the coarse levels, which
+ * are small, are converted. Whole images and slices do the same, so their bits are equal.
  *
  * Missing values (NaN, infinities) are replaced by the mean of their neighbours at the start and restored at
  * the end. */
@@ -21,10 +21,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Number of levels that slices transform, and the size of pictures with one more. The lowpass of three levels
- * takes 0.75 bytes a pixel of a colour picture, and three times that while the coarse levels are computed. A
- * fourth fine level takes a quarter of the memory, but has twice the halo. */
-enum { FINE_LEVELS = 3, MANY_PIXELS = 128 << 20 };
+/* Number of levels that slices transform; larger pictures have one more. The lowpass of three levels takes
+ * 0.75 bytes a pixel of a colour picture, and three times as many while the coarse levels are computed. A
+ * fourth level reduces this to a quarter, but doubles the halo. */
+enum { FINE_LEVELS = 3, LARGE_PICTURE = 128 << 20 };
 
 bool denoise_estimates(const struct denoise *denoise)
 {
@@ -45,8 +45,8 @@ struct shape denoise_pyramid(const struct denoise *denoise, const struct shape *
 struct shape denoise_fine(const struct denoise *denoise, const struct shape *image)
 {
     struct shape pyramid = denoise_pyramid(denoise, image);
-    int most = (long long)image->width * image->height > MANY_PIXELS ? FINE_LEVELS + 1 : FINE_LEVELS;
-    pyramid.levels = pyramid.levels < most ? pyramid.levels : most;
+    const int fine = (long long)image->width * image->height > LARGE_PICTURE ? FINE_LEVELS + 1 : FINE_LEVELS;
+    pyramid.levels = pyramid.levels < fine ? pyramid.levels : fine;
     return pyramid;
 }
 
@@ -74,7 +74,7 @@ struct interval denoise_rows(const void *params, const struct shape *image, stru
                              : denoise_filled_rows(image, denoise_needed_rows(&fine, first).image);
 }
 
-/* Returns the columns that a tile's columns `out` need: as many as rows of the transposed image. */
+/* Returns the columns that a tile's columns `out` need, as rows of the transposed image. */
 static struct interval denoise_columns(const void *params, const struct shape *image, struct interval out)
 {
     struct shape transposed = *image;
@@ -105,18 +105,13 @@ enum status denoise_find_noise(struct run *run, const struct denoise *denoise, c
     return STATUS_OK;
 }
 
-/* Copies the noise that is known before the image is transformed: given, found by the analysis pass, or of an
- * earlier frame. Returns false if it must be estimated. */
-static bool copy_known_noise(struct run *run, const struct denoise *denoise, const struct shape *image,
-                             struct image_noise *images)
+bool denoise_find_known_noise(struct run *run, const struct denoise *denoise, const struct shape *image,
+                              struct image_noise *images)
 {
     const struct shape pyramid = denoise_pyramid(denoise, image);
-    const struct analysis_result *result = run_analysis_result(run, denoise);
-    if (result)
-        *images = result->noise;
-    else if (denoise_needs_counts(run, denoise, image))
+    if (denoise_needs_counts(run, denoise, image))
         return false;
-    else if (denoise_estimates(denoise))
+    if (denoise_estimates(denoise))
         *images = run_held_noise(run, denoise)->noise;
     else
         noise_white(&pyramid, denoise->sigma / 255, images);
@@ -135,10 +130,10 @@ static enum status convert_colours(struct run *run, float direction, const struc
     return status;
 }
 
-enum status denoise_prepare(struct run *run, const struct value *image, bool are_missing, bool opponent,
+enum status denoise_prepare(struct run *run, const struct value *image, bool has_missing, bool opponent,
                             struct value *filled, struct value *noisy, struct error *error)
 {
-    enum status status = are_missing ? missing_fill(run, image, MISSING_RADIUS, filled, error) : STATUS_OK;
+    enum status status = has_missing ? missing_fill(run, image, MISSING_RADIUS, filled, error) : STATUS_OK;
     *noisy = *filled;
     noisy->opponent = opponent;
     if (status == STATUS_OK && opponent != image->opponent)
@@ -194,9 +189,8 @@ enum status denoise_separate_coarse(struct run *run, const struct image_noise *i
     return status;
 }
 
-/* Replaces the pyramid of an image whose colours turned out to be separate: the fine levels are transformed
- * again, the coarse ones converted, as slices do it. Converting the fine levels, too, would round
- * differently. */
+/* Replaces the pyramid of an image whose noise was found to be separate: transforms the fine levels again and
+ * converts the coarse ones, as slices do. Converting the fine levels, too, would give other bits. */
 static enum status separate_pyramid(struct run *run, const struct denoise *denoise,
                                     const struct image_noise *images, const struct value *image,
                                     const struct interval *out, struct value *pyramid, struct error *error)
@@ -212,7 +206,7 @@ static enum status separate_pyramid(struct run *run, const struct denoise *denoi
     if (status == STATUS_OK)
         status = dtcwt_forward(run, &changed, &needed, &fine, error);
     planes_release(&run->pool, &changed.planes[0]);
-    /* Move them into the pyramid; their lowpass, too, if it has no coarse levels. */
+    /* Move them into the pyramid, with their lowpass if there are no coarse levels. */
     for (int level = 1; level <= fine.shape.levels; level++) {
         pyramid->planes[level] = fine.planes[level];
         fine.planes[level] = (struct planes){.object = NULL};
@@ -229,9 +223,9 @@ static enum status separate_pyramid(struct run *run, const struct denoise *denoi
 }
 
 /* Denoises a whole image. Unless the noise is `known`, it is estimated from the image's pyramid. */
-static enum status denoise_at_once(struct run *run, const struct denoise *denoise, bool known,
-                                   const struct value *image, struct image_noise *images, struct noise *noise,
-                                   struct value *out, struct error *error)
+static enum status denoise_whole(struct run *run, const struct denoise *denoise, bool known,
+                                 const struct value *image, struct image_noise *images, struct noise *noise,
+                                 struct value *out, struct error *error)
 {
     struct value noisy = {.shape = denoise_pyramid(denoise, &image->shape), .rows = out->rows};
     struct dtcwt_rows needed =
@@ -262,8 +256,8 @@ static enum status denoise_at_once(struct run *run, const struct denoise *denois
 
 /* ---------------------------------------------------------------- slices */
 
-/* Copies a tile's part of the coarse levels from the analysis result: the denoised lowpass over the tile's
- * noisy one, and the parents of its last level. */
+/* Copies a tile's columns from the analysis result: the denoised lowpass, over the tile's noisy one, and the
+ * parents of its last level. */
 static enum status copy_coarse(struct run *run, const struct analysis_result *result, const struct tile *tile,
                                struct value *noisy, struct error *error)
 {
@@ -271,17 +265,18 @@ static enum status copy_coarse(struct run *run, const struct analysis_result *re
     const struct planes *lowpass = &noisy->planes[0], *last = &noisy->planes[fine];
     struct planes *parents = &noisy->planes[fine + 1];
     const struct interval rows = {lowpass->first_row, lowpass->first_row + lowpass->rows},
-                          above = {last->first_row / 2, (last->first_row + last->rows + 1) / 2};
+                          parent_rows = {last->first_row / 2, (last->first_row + last->rows + 1) / 2};
     const struct shape *shape = &noisy->shape;
     const int width = dtcwt_lowpass_size(shape->width, fine + 1) / 2;
-    const struct columns some = {.from = tile->held.begin >> (fine - 1), .count = lowpass->width},
-                         of_parents = {.from = tile->held.begin >> (fine + 1), .count = width};
-    enum status status = run_planes(run, width, result->planes[PARENTS].height, above, SUBBAND_LAYERS,
+    const struct columns lowpass_columns = {.from = tile->held.begin >> (fine - 1), .count = lowpass->width},
+                         parent_columns = {.from = tile->held.begin >> (fine + 1), .count = width};
+    enum status status = run_planes(run, width, result->planes[PARENTS].height, parent_rows, SUBBAND_LAYERS,
                                     shape_planes(shape), parents, error);
     if (status == STATUS_OK)
-        status = tiles_copy(run, &result->planes[PARENTS], above, of_parents, parents, error);
-    return status == STATUS_OK ? tiles_copy(run, &result->planes[LOWPASS], rows, some, lowpass, error)
-                               : status;
+        status = tiles_copy(run, &result->planes[PARENTS], parent_rows, parent_columns, parents, error);
+    return status == STATUS_OK
+               ? tiles_copy(run, &result->planes[LOWPASS], rows, lowpass_columns, lowpass, error)
+               : status;
 }
 
 /* Denoises a tile of a slice, after the analysis pass. */
@@ -319,8 +314,8 @@ static enum status denoise_planes(struct run *run, const struct denoise *denoise
         pilot.rows = cosines_rows(out->shape.height, out->rows);
     struct value *first = denoise->high ? &pilot : out;
     enum status status = result ? denoise_slice(run, denoise, result, tile, image, &noise, first, error)
-                                : denoise_at_once(run, denoise, known, image, images, &noise, first, error);
-    /* If the colours turned out to be separate, the second step needs them so, too. */
+                                : denoise_whole(run, denoise, known, image, images, &noise, first, error);
+    /* The second step needs separate colours, too, if they were found to be. */
     if (status == STATUS_OK && denoise->high && !known && denoise_has_separate(&image->shape, images, true)) {
         status = convert_colours(run, -1, images, true, image, &noisy, error);
         image = &noisy;
@@ -332,8 +327,8 @@ static enum status denoise_planes(struct run *run, const struct denoise *denoise
     return status;
 }
 
-/* Denoises a tile (tiling.run). A colour picture is in opponent colours if image->opponent is true, and the
- * result must be if out->opponent is. */
+/* Denoises a tile (struct tiling's `run`). Input and output are in opponent colours if their `opponent` is
+ * true. */
 static enum status denoise_tile(struct run *run, const void *params, const struct tile *tile,
                                 const struct value *image, struct value *out, struct error *error)
 {
@@ -346,26 +341,28 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
         return STATUS_FAILED;
     struct value filled = *image, noisy = *image, clean = {.shape = out->shape, .rows = out->rows};
     /* Count missing values, unless the analysis pass has. */
-    bool are_missing = result && result->numbers[0] > 0;
+    bool has_missing = result && result->numbers[0] > 0;
     enum status status =
-        result ? STATUS_OK : missing_count(run, denoise, image, columns, out->rows, &are_missing, error);
-    /* Convert to the colours in which the noise is known, or opponent colours while it is unknown. */
-    const bool known = copy_known_noise(run, denoise, shape, images),
+        result ? STATUS_OK : missing_count(run, denoise, image, columns, out->rows, &has_missing, error);
+    /* Convert to the colours of the noise, or to opponent colours while it is unknown. */
+    if (result)
+        *images = result->noise;
+    const bool known = result || denoise_find_known_noise(run, denoise, shape, images),
                opponent = shape_is_colour(shape) && !(known && images->is_separate);
     if (status == STATUS_OK)
-        status = denoise_prepare(run, image, are_missing, opponent, &filled, &noisy, error);
+        status = denoise_prepare(run, image, has_missing, opponent, &filled, &noisy, error);
     if (status == STATUS_OK)
         status = denoise_planes(run, denoise, known, tile, &noisy, images, &clean, error);
     value_release_except(run, &noisy, &filled);
     value_release_except(run, &filled, image);
-    /* Convert to the colours of the output, if an image of the group is in others. */
+    /* Convert to the colours of the output, if any image of the group has others. */
     if (status == STATUS_OK && denoise_has_separate(shape, images, out->opponent)) {
         status = convert_colours(run, out->opponent ? 1 : -1, images, out->opponent, &clean, out, error);
         planes_release(&run->pool, &clean.planes[0]);
     } else {
         out->planes[0] = clean.planes[0];
     }
-    if (status == STATUS_OK && are_missing)
+    if (status == STATUS_OK && has_missing)
         status = missing_restore(run, image, out, error);
     free(images);
     return status;

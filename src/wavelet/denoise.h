@@ -1,15 +1,15 @@
 /* The stage --denoise: dual-tree transform, noise estimate, shrinkage, inverse. An image is denoised as a
  * whole or in slices, with the same bits.
  *
- * Through six levels of the transform a row depends on 870 rows above and below, through three on 90. So
- * slices transform only the fine levels. An analysis pass over all slices comes first:
+ * With six levels of the transform a row depends on 870 rows above and below, with three on 90. So slices
+ * transform only the fine levels, after an analysis pass over all slices:
  *
- *     add (a slice)   transform the fine levels; keep their lowpass, 1/16 of the image or less; count
- * energies end             estimate the noise; transform the coarse levels from the lowpass, shrink, invert
- *     run (a slice)   transform the fine levels; take the coarse levels' result as lowpass; shrink, invert
+ *     add (a slice)   transform the fine levels; count energies; keep the lowpass, 1/16 of the image or less
+ *     end             estimate the noise; transform the coarse levels from the lowpass, shrink, invert
+ *     run (a slice)   transform the fine levels; replace their lowpass by the denoised one; shrink, invert
  *
- * The analysis result has the denoised lowpass of the last fine level, and the noisy subbands of the next
- * level, which are the parents of the last fine one. */
+ * The analysis result contains the denoised lowpass of the last fine level, and the noisy subbands of the
+ * next level, which are the parents of the last fine one. */
 #ifndef CLIMG_WAVELET_DENOISE_H
 #define CLIMG_WAVELET_DENOISE_H
 
@@ -39,39 +39,44 @@ enum { LOWPASS, PARENTS, CELLS };
 /* True if the noise is estimated. */
 bool denoise_estimates(const struct denoise *denoise);
 
-/* Return the shape of an image's pyramid, and of its fine levels, with the default filters of --wavelet. It
- * is padded at the end, so that a parent covers its children exactly: 0.04 dB on BSD68 at sigma 25. */
+/* Return the shape of an image's pyramid, and of its fine levels, with the default filters of --wavelet. Odd
+ * sizes are padded at the end, so that a parent covers exactly its children: 0.04 dB on BSD68 at sigma 25. */
 struct shape denoise_pyramid(const struct denoise *denoise, const struct shape *image);
 struct shape denoise_fine(const struct denoise *denoise, const struct shape *image);
 
 /* Returns the rows of all levels and of the image that denoising rows `out` needs. */
 struct dtcwt_rows denoise_needed_rows(const struct shape *pyramid, struct interval out);
 
-/* Returns the rows of an image whose missing values can be replaced in `rows`. */
+/* Returns the rows of an image that are needed to replace missing values in `rows`. */
 struct interval denoise_filled_rows(const struct shape *image, struct interval rows);
 
-/* Sets *noisy to the image without missing values, in opponent colours or not. *filled and *noisy are copies
- * of *image before, and have planes of their own only where something changes: release them with
- * value_release_except, also after a failure. */
-enum status denoise_prepare(struct run *run, const struct value *image, bool are_missing, bool opponent,
+/* Replaces missing values of the image (*filled), then converts it to or from opponent colours (*noisy). The
+ * caller initialises both as copies of *image. They share the planes of the step before if nothing changes,
+ * so the caller releases them with value_release_except, also after a failure. */
+enum status denoise_prepare(struct run *run, const struct value *image, bool has_missing, bool opponent,
                             struct value *filled, struct value *noisy, struct error *error);
 
-/* True if something must be counted: energies, if the noise is estimated and not known from an earlier frame
- * of the video; or constant colours, if the noise is given. */
+/* True if something must be counted: energies, unless the noise is given or known from an earlier frame of
+ * the video; or constant colours, if the noise of a colour picture is given. */
 bool denoise_needs_counts(const struct run *run, const struct denoise *denoise, const struct shape *image);
 
-/* Counts the energies of whole levels, from level `first` on. `cells` are the live cells of the finer level,
- * which are released. If `first` is 1, `cells` is zeroed, and level 1's come from the image. */
+/* Sets the noise if it is known before the image is transformed: by SIGMA, or from an earlier frame.
+ * Otherwise returns false, and denoise_needs_counts is true. */
+bool denoise_find_known_noise(struct run *run, const struct denoise *denoise, const struct shape *image,
+                              struct image_noise *images);
+
+/* Counts the energies of whole levels, from level `first` on. `cells` are the live cells of the next finer
+ * level; they are released. If `first` is 1, `cells` is zeroed, and the image gives the cells of level 1. */
 enum status denoise_count_levels(struct run *run, const struct value *image, int first,
                                  const struct value *pyramid, struct planes *cells, cl_mem counters,
                                  struct error *error);
 
-/* Computes the noise of images from the counts. A frame of a video without an estimate, such as a black one,
- * keeps the noise of the frames before it. */
+/* Waits for the counts, and computes the noise of images. A frame of a video without an estimate, such as a
+ * black one, gets the noise of earlier frames. */
 enum status denoise_find_noise(struct run *run, const struct denoise *denoise, const struct shape *pyramid,
                                cl_mem counters, struct image_noise *images, struct error *error);
 
-/* True if an image in colour has is_separate == `separate`. */
+/* True if any colour image has is_separate == `separate`. */
 bool denoise_has_separate(const struct shape *shape, const struct image_noise *images, bool separate);
 
 /* Converts the levels after level `fine`, and the lowpass, to red, green and blue, for images whose colours

@@ -4,7 +4,10 @@
  *     part of the rows ─▶ fine levels ─┬▶ counts
  *                                      └▶ lowpass ─▶ coarse levels ─▶ denoised lowpass, parents
  *
- * Without coarse levels only the counts are needed, with a known noise only the lowpass. */
+ * Without coarse levels only the counts are needed, with a known noise only the lowpass.
+ *
+ * Every row of a level is counted in one part of the image's rows (dtcwt_part_rows), so counts do not depend
+ * on slices. */
 #include "filters/missing.h"
 #include "wavelet/denoise.h"
 
@@ -16,39 +19,11 @@ static bool needs_analysis(const void *params, const struct shape *image)
            denoise->levels > denoise_fine(denoise, image).levels;
 }
 
-/* Returns the rows of a level of `height` rows that belong to a part of the image's rows. Each row belongs to
- * exactly one part. `image` is the image's number of rows. */
-static struct interval own_rows(struct interval part, int image, int height)
-{
-    return (struct interval){(int)((long long)part.begin * height / image),
-                             (int)((long long)part.end * height / image)};
-}
-
-/* Returns the rows of the fine levels that a part of the analysis needs. Without an estimate only the lowpass
- * is needed; subbands then have one row, as planes cannot be empty. */
-static struct dtcwt_rows fine_rows(const struct denoise *denoise, const struct shape *fine,
-                                   struct interval part)
-{
-    struct dtcwt_rows needed = {.image = {0, 0}};
-    int size = 0;
-    for (int level = 1; level <= fine->levels; level++) {
-        size = dtcwt_lowpass_size(fine->height, level);
-        struct interval own = own_rows(part, fine->height, size / 2);
-        needed.subbands[level] = denoise_estimates(denoise)
-                                     ? noise_neighbours(size / 2, own)
-                                     : interval_clip((struct interval){own.begin, own.begin + 1}, size / 2);
-    }
-    needed.lowpass[fine->levels] = interval_align(own_rows(part, fine->height, size), 2);
-    needed.places = denoise_estimates(denoise) ? NOISE_PLACES : 0;
-    dtcwt_forward_rows(fine, &needed);
-    return needed;
-}
-
 static struct interval analysis_rows(const void *params, const struct shape *image, struct interval part)
 {
     const struct denoise *denoise = params;
     struct shape fine = denoise_fine(denoise, image);
-    return denoise_filled_rows(image, fine_rows(denoise, &fine, part).image);
+    return denoise_filled_rows(image, noise_part_rows(&fine, part, denoise_estimates(denoise)).image);
 }
 
 /* Allocates the counters and planes of the result, or sets the noise if it is known. */
@@ -60,17 +35,13 @@ static enum status analysis_begin(struct run *run, const void *params, const str
     int width = dtcwt_lowpass_size(image->width, fine.levels),
         height = dtcwt_lowpass_size(image->height, fine.levels);
     enum status status = STATUS_OK;
-    if (denoise_needs_counts(run, denoise, image))
+    const bool counts = !denoise_find_known_noise(run, denoise, image, &result->noise);
+    if (counts)
         status = counters_create(run->device, noise_counters(&pyramid), &result->words, error);
-    else if (denoise_estimates(denoise))
-        result->noise = run_held_noise(run, denoise)->noise;
-    else
-        noise_white(&pyramid, denoise->sigma / 255, &result->noise);
     if (status == STATUS_OK && pyramid.levels > fine.levels)
         status = run_planes(run, width, height, rows_full(height), 1, shape_planes(image),
                             &result->planes[LOWPASS], error);
-    if (status == STATUS_OK && denoise_needs_counts(run, denoise, image) && denoise_estimates(denoise) &&
-        pyramid.levels > fine.levels) {
+    if (status == STATUS_OK && counts && denoise_estimates(denoise) && pyramid.levels > fine.levels) {
         struct planes *cells = &result->planes[CELLS];
         *cells = (struct planes){.memory = MEMORY_BUFFER,
                                  .width = width / 2,
@@ -89,28 +60,27 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
                               struct error *error)
 {
     const struct shape pyramid = denoise_pyramid(denoise, &image->shape);
-    const int most = noisy->shape.levels;
+    const int levels = noisy->shape.levels;
     struct interval own[1 + MAX_LEVELS], rows[1 + MAX_LEVELS];
     struct planes finer = {.object = NULL};
     enum status status = STATUS_OK;
-    /* The rows of live cells of each level: those that counting it needs, and the children of the coarser
-     * ones. */
-    for (int level = most; level >= 1; level--) {
+    /* The rows of live cells that each level needs: for counting, and as children of the coarser cells. */
+    for (int level = levels; level >= 1; level--) {
         const int height = noisy->planes[level].height;
-        own[level] = own_rows(part, image->shape.height, height);
+        own[level] = dtcwt_part_rows(part, image->shape.height, height);
         rows[level] = noise_live_rows(height, own[level]);
-        if (level < most)
+        if (level < levels)
             rows[level] = interval_union(
                 rows[level],
                 interval_clip((struct interval){2 * rows[level + 1].begin, 2 * rows[level + 1].end}, height));
     }
-    for (int level = 1; status == STATUS_OK && level <= most; level++) {
+    for (int level = 1; status == STATUS_OK && level <= levels; level++) {
         struct planes cells = {.object = NULL};
         status = noise_live(run, image, &finer, level, rows[level], &cells, error);
         if (status == STATUS_OK && own[level].begin < own[level].end)
             status = noise_count(run, &pyramid, result->words, level, &noisy->planes[level], true, &cells,
                                  &image->planes[0], own[level], error);
-        if (status == STATUS_OK && level == most && result->planes[CELLS].width > 0 &&
+        if (status == STATUS_OK && level == levels && result->planes[CELLS].width > 0 &&
             own[level].begin < own[level].end)
             status = noise_live(run, image, &finer, level, own[level], &result->planes[CELLS], error);
         planes_release(&run->pool, &finer);
@@ -120,7 +90,7 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
     return status;
 }
 
-/* Analyses a part of the rows: counts it, and copies its lowpass to the result. */
+/* Counts a part of the rows, and copies its lowpass to the result. */
 static enum status analysis_add(struct run *run, const void *params, const struct value *image,
                                 struct interval part, struct analysis_result *result, struct error *error)
 {
@@ -130,14 +100,14 @@ static enum status analysis_add(struct run *run, const void *params, const struc
                opponent = shape_is_colour(shape) && (counts || !result->noise.is_separate);
     struct value filled = *image, changed = *image,
                  noisy = {.shape = denoise_fine(denoise, shape), .rows = part};
-    struct dtcwt_rows needed = fine_rows(denoise, &noisy.shape, part);
-    bool are_missing = false;
+    struct dtcwt_rows needed = noise_part_rows(&noisy.shape, part, denoise_estimates(denoise));
+    bool has_missing = false;
     enum status status =
-        missing_count(run, denoise, image, rows_full(shape->width), part, &are_missing, error);
-    if (are_missing)
+        missing_count(run, denoise, image, rows_full(shape->width), part, &has_missing, error);
+    if (has_missing)
         result->numbers[0] = 1;
     if (status == STATUS_OK)
-        status = denoise_prepare(run, image, are_missing, opponent, &filled, &changed, error);
+        status = denoise_prepare(run, image, has_missing, opponent, &filled, &changed, error);
     if (status == STATUS_OK)
         status = dtcwt_forward(run, &changed, &needed, &noisy, error);
     if (status == STATUS_OK && counts)
@@ -145,7 +115,7 @@ static enum status analysis_add(struct run *run, const void *params, const struc
                      ? count_part(run, denoise, &changed, part, &noisy, result, error)
                      : noise_count_constant(run, shape, result->words, &filled.planes[0], filled.opponent,
                                             part, error);
-    struct interval own = own_rows(part, shape->height, noisy.planes[0].height);
+    struct interval own = dtcwt_part_rows(part, shape->height, noisy.planes[0].height);
     if (status == STATUS_OK && result->planes[LOWPASS].width > 0 && own.begin < own.end)
         status = tiles_copy(run, &noisy.planes[0], own, (struct columns){.count = noisy.planes[0].width},
                             &result->planes[LOWPASS], error);

@@ -1,13 +1,13 @@
 /* The levels of the transform, from the finest to the coarsest and back. dtcwt_level.c does one level.
  *
  * Only two lowpasses exist at a time, the source and the result of a level. The inverse computes a level in
- * strips, from the last to the first, so that a caller can prepare the subbands of a strip just before it is
- * read. --denoise shrinks them there, which takes a third less memory than shrinking whole levels. */
+ * strips, from the last to the first, so that a caller can compute the subbands of a strip just before they
+ * are read. --denoise shrinks them then, which takes a third less memory than shrinking whole levels. */
 #include "wavelet/dtcwt.h"
 
 #include "wavelet/dtcwt_level.h"
 
-/* Rows of the inverse's unit of work: strips begin at multiples of it. */
+/* Rows that the inverse computes together: strips begin at multiples of it. */
 enum { STRIP_UNIT = 4 };
 
 enum status dtcwt_forward(struct run *run, const struct value *in, const struct dtcwt_rows *rows,
@@ -35,7 +35,7 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
             return STATUS_FAILED;
         /* Compute both, and release the finer lowpass, unless it is the caller's. */
         bank_forward(shape, level, &bank);
-        if ((run_is_cpu(run) ? forward_cpu : forward_gpu)(run, &bank, &step, error) != STATUS_OK)
+        if ((run_is_cpu(run) ? dtcwt_forward_cpu : dtcwt_forward_gpu)(run, &bank, &step, error) != STATUS_OK)
             return STATUS_FAILED;
         if (level > finer + 1)
             run_scratch_release(run, &src);
@@ -66,9 +66,10 @@ bool dtcwt_inverse_next_strip(const struct run *run, const struct planes *output
 {
     const struct interval all = {output->first_row, output->first_row + output->rows};
     const int end = strip->begin < strip->end ? strip->begin : all.end;
-    const int begin = run_is_cpu(run)
-                          ? interval_align((struct interval){end - strip_rows(output), end}, STRIP_UNIT).begin
-                          : 0;
+    const int begin =
+        run_is_cpu(run)
+            ? interval_align((struct interval){end - dtcwt_strip_rows(output), end}, STRIP_UNIT).begin
+            : 0;
     *strip = (struct interval){begin > all.begin ? begin : all.begin, end};
     return end > all.begin;
 }
@@ -80,26 +81,34 @@ enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int 
     const struct dtcwt_synthesis step = {level, shape->pad_at_end, lowpass, subbands, output, strip};
     struct bank bank;
     bank_inverse(shape, level, &bank);
-    return (run_is_cpu(run) ? inverse_cpu : inverse_gpu)(run, &bank, &step, error);
+    return (run_is_cpu(run) ? dtcwt_inverse_cpu : dtcwt_inverse_gpu)(run, &bank, &step, error);
 }
 
-enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error)
+enum status dtcwt_inverse_to(struct run *run, int finest, const struct value *in, const struct value *out,
+                             struct planes *lowpass, struct error *error)
 {
     const struct shape *shape = &in->shape;
-    struct planes lowpass = in->planes[0], output;
+    struct planes output;
     struct dtcwt_rows rows;
+    enum status status = STATUS_OK;
     dtcwt_inverse_rows(shape, out->rows, &rows);
-    enum status status = run_output(run, out, error);
-    for (int level = shape->levels; status == STATUS_OK && level >= 1; level--) {
-        /* Invert the level strip by strip; its output is the next finer lowpass. */
+    *lowpass = in->planes[0];
+    for (int level = shape->levels; status == STATUS_OK && level > finest; level--) {
         struct interval strip = {0, 0};
         status = dtcwt_inverse_output(run, shape, &rows, level, out, &output, error);
         while (status == STATUS_OK && dtcwt_inverse_next_strip(run, &output, &strip))
             status =
-                dtcwt_inverse_strip(run, shape, level, strip, &lowpass, &in->planes[level], &output, error);
+                dtcwt_inverse_strip(run, shape, level, strip, lowpass, &in->planes[level], &output, error);
         if (status == STATUS_OK && level < shape->levels) /* the coarsest one belongs to `in` */
-            run_scratch_release(run, &lowpass);
-        lowpass = output;
+            run_scratch_release(run, lowpass);
+        *lowpass = output;
     }
     return status;
+}
+
+enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error)
+{
+    struct planes image;
+    const enum status status = run_output(run, out, error);
+    return status == STATUS_OK ? dtcwt_inverse_to(run, 0, in, out, &image, error) : status;
 }

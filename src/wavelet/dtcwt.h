@@ -22,23 +22,28 @@
 enum status dtcwt_forward(struct run *run, const struct value *in, const struct dtcwt_rows *rows,
                           struct value *out, struct error *error);
 
-/* Computes only the levels after `finer`, from the lowpass of level `finer` (0: from the image). */
+/* Computes only the levels after `finer`, from the lowpass of level `finer`, or from the image if it is 0. */
 enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *lowpass,
                                const struct dtcwt_rows *rows, struct value *out, struct error *error);
 
 /* Transforms a pyramid to rows `out->rows` of an image of the original size. Allocates the image's planes. */
 enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error);
 
-/* The inverse in steps, for callers that prepare subbands strip by strip. For each level, from the coarsest
- * on:
+/* Inverts only the levels after level `finest`, to its lowpass, which is in scratch planes; or if `finest` is
+ * 0, to the planes of `out`. The rows are those that rows `out->rows` of the image need. */
+enum status dtcwt_inverse_to(struct run *run, int finest, const struct value *in, const struct value *out,
+                             struct planes *lowpass, struct error *error);
+
+/* The inverse in steps, for callers that compute subbands strip by strip. For each level, from the coarsest
+ * to the finest:
  *
  *     dtcwt_inverse_output(…, &output, …);
  *     while (dtcwt_inverse_next_strip(run, &output, &strip))
- *         prepare the rows dtcwt_subband_rows(shape, level, strip), then dtcwt_inverse_strip(…)
+ *         compute rows dtcwt_subband_rows(shape, level, strip), then dtcwt_inverse_strip(…)
  *
- * dtcwt_inverse_output sets `output` to the planes that the level writes: scratch planes for the next finer
- * lowpass, or on level 1 the planes of `out`. dtcwt_inverse_next_strip moves `strip`, which is empty at
- * first, from the last rows upwards, and returns false once all rows are done. */
+ * dtcwt_inverse_output sets *output to the planes that the level writes: scratch planes for the finer
+ * lowpass, or on level 1 the planes of `out`. dtcwt_inverse_next_strip sets *strip, which is empty at first,
+ * to the rows above it, beginning with the last ones, and returns false after the first rows. */
 enum status dtcwt_inverse_output(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
                                  int level, const struct value *out, struct planes *output,
                                  struct error *error);

@@ -75,7 +75,7 @@ const struct qshift qshifts[] = {
 };
 
 /* Returns the length of a set's filters in kernels, which need taps / 2 to be odd. If it is even, a zero is
- * added at both ends. It changes no sum, but the sample under it is read. */
+ * added at both ends. Sums do not change, but the samples under the zeros are read. */
 static int kernel_taps(const struct qshift *bank)
 {
     return bank->taps + (bank->taps / 2 % 2 == 0 ? 2 : 0);
@@ -129,7 +129,7 @@ static void make_trees(const struct qshift *qshift, bool inverse, struct trees *
     double h0b[MAX_QSHIFT_TAPS], h1a[MAX_QSHIFT_TAPS], h1b[MAX_QSHIFT_TAPS];
     int m = qshift->taps, taps = kernel_taps(qshift), zeros = (taps - m) / 2;
     qshift_filters(qshift, h0b, h1a, h1b);
-    /* D takes (h0b, h0a), (h1b, h1a); U takes (g0b, g0a), (g1b, g1a), which are (h0a, h0b), (h1a, h1b). */
+    /* D has (h0b, h0a), (h1b, h1a); U has (g0b, g0a), (g1b, g1a), which are (h0a, h0b), (h1a, h1b). */
     const double *forward[2][2] = {{h0b, qshift->h0a}, {h1b, h1a}};
     *trees = (struct trees){.taps = taps};
     for (int filter = 0; filter < 2; filter++)
@@ -138,7 +138,7 @@ static void make_trees(const struct qshift *qshift, bool inverse, struct trees *
                 trees->filter[filter][tree][zeros + k] = forward[filter][inverse ? !tree : tree][k];
 }
 
-/* D: the trees read alternate samples, so their weights are interleaved. */
+/* Interleaves the weights of the trees, as D reads alternate samples for them. */
 void bank_forward(const struct shape *shape, int level, struct bank *bank)
 {
     const struct biort *biort = &biorts[shape->biort];
@@ -157,8 +157,8 @@ void bank_forward(const struct shape *shape, int level, struct bank *bank)
                 bank->weights[bank->count++] = (float)trees.filter[filter][tree][k];
 }
 
-/* U: outputs 4n and 4n + 2 are of tree a, with the even and the odd weights; 4n + 1 and 4n + 3 are of tree b.
- */
+/* Orders the weights as U needs them: its outputs 4n and 4n + 2 are of tree a, with even and odd weights, and
+ * 4n + 1 and 4n + 3 are of tree b. */
 void bank_inverse(const struct shape *shape, int level, struct bank *bank)
 {
     const struct biort *biort = &biorts[shape->biort];
@@ -179,9 +179,9 @@ void bank_inverse(const struct shape *shape, int level, struct bank *bank)
 
 /* ---------------------------------------------------------------- sizes and rows
  *
- * Computes the input rows of each step for rows of its result. Rows count from the top of the whole image,
- * also in slices, so slices give the same bits. Samples beyond an axis are mirrored. The mirrored samples are
- * within the filter's radius of the border, too, so clipping the range is enough. */
+ * The input rows of each step for rows of its result. Rows count from the top of the whole image, also in
+ * slices, so slices give the same bits. Samples beyond the border are mirrored. Their sources are within the
+ * filter's radius of the border, so it is enough to clip ranges of rows. */
 
 int dtcwt_lowpass_size(int n, int level)
 {
@@ -205,6 +205,12 @@ void dtcwt_padding(int n, int level, bool pad_at_end, int *pad, int *length)
     *length = level > 1 ? (n + 3) / 4 * 4 : n + n % 2;
 }
 
+struct interval dtcwt_part_rows(struct interval part, int image, int height)
+{
+    return (struct interval){(int)((long long)part.begin * height / image),
+                             (int)((long long)part.end * height / image)};
+}
+
 /* Returns the radius of the level-1 filters, which are padded to one length. */
 static int biort_radius(const struct shape *shape)
 {
@@ -218,9 +224,9 @@ int dtcwt_crop(const struct shape *shape, int level)
     return shape->pad_at_end ? 0 : dtcwt_lowpass_size(n, level) - dtcwt_lowpass_size(n, level - 1) / 2;
 }
 
-/* Returns the lowpass rows of a level for rows `output` of its inverse. Level 1 filters pairs of rows, with a
- * radius. Later levels (U) compute rows 4i ... 4i + 3 from rows 2i - M ... 2i + M + 1, where M is half of the
- * kernels' taps. */
+/* Returns the lowpass rows of a level for rows `output` of its inverse. Level 1 computes pairs of rows from
+ * the rows within a radius. Later levels (U) compute rows 4i ... 4i + 3 from rows 2i - M ... 2i + M + 1,
+ * where M is half of the kernels' taps. */
 static struct interval level_rows(const struct shape *shape, int level, struct interval output)
 {
     int radius = biort_radius(shape), half = kernel_taps(&qshifts[shape->qshift]) / 2;
@@ -230,6 +236,7 @@ static struct interval level_rows(const struct shape *shape, int level, struct i
     return interval_align(interval_clip(wanted, dtcwt_lowpass_size(shape->height, level)), 2);
 }
 
+/* Returns the subband rows of lowpass rows, which begin and end at even numbers. */
 static struct interval halved(struct interval rows)
 {
     return (struct interval){rows.begin / 2, rows.end / 2};
@@ -252,8 +259,8 @@ void dtcwt_inverse_rows(const struct shape *shape, struct interval image, struct
     }
 }
 
-/* From coarse to fine. Level 1 is a filter with a radius. Later levels (D) compute rows 2n and 2n + 1 from
- * rows 4n + 2 - m ... 4n + 1 + m of the padded axis, where m is the kernels' taps. */
+/* Proceeds from coarse to fine. Level 1 reads the rows within a radius. Later levels (D) compute rows 2n and
+ * 2n + 1 from rows 4n + 2 - m ... 4n + 1 + m of the padded axis, where m is the kernels' taps. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
 {
     int radius = biort_radius(shape), taps = kernel_taps(&qshifts[shape->qshift]);

@@ -45,13 +45,14 @@ void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double 
 
 enum { MAX_WEIGHTS = 4 * MAX_QSHIFT_TAPS };
 
-/* The filters of one level and direction as kernels read them: the lowpass, then the highpass, each reversed.
+/* The filters of one level and direction as kernels read them: the lowpass, then the highpass, each reversed:
  *
  *     level 1             w[k], for k = taps - 1 ... 0                              taps is odd
  *     level 2+, forward   a[k] b[k], for k = taps - 1 ... 0                         taps / 2 is odd
  *     level 2+, inverse   a[k] b[k] a[k+1] b[k+1], for k = taps - 2, taps - 4 ... 0 (outputs 4n ... 4n + 3)
  *
- * a and b are the filters of the two trees, in the order of the operators D and U (dtcwt_design.c). */
+ * a and b are the filters of the two trees, in the order of operators D and U (struct trees, dtcwt_design.c).
+ */
 struct bank {
     bool qshift; /* level 2 or higher */
     int taps;    /* of each filter and tree, zeros at the ends included */
@@ -72,8 +73,8 @@ void bank_inverse(const struct shape *shape, int level, struct bank *bank);
  * The complex subbands of level l have size Sl / 2. An example: n = 100 has subbands of 50, 25, 13 and 7. */
 int dtcwt_lowpass_size(int n, int level);
 
-/* Returns the largest number of levels of an image: until the lowpass has two samples along the longer axis,
- * but at least 6, the default of --denoise. */
+/* Returns the largest number of levels of an image: the lowpass of the last one has two samples along the
+ * longer axis. At least 6, the default of --denoise. */
 int dtcwt_max_levels(int width, int height);
 
 /* Computes the padding of an axis of n samples before a level: *pad samples at the beginning, *length samples
@@ -88,12 +89,16 @@ struct dtcwt_rows {
     struct interval image;                    /* rows that the forward transform reads */
     struct interval lowpass[1 + MAX_LEVELS];  /* of Sl rows */
     struct interval subbands[1 + MAX_LEVELS]; /* of Sl / 2 rows */
-    int places; /* only subband rows near this number of evenly spaced positions are computed, for counting
-                   noise (wavelet/noise.h): 5% of a photograph's --denoise are saved; 0: all rows */
+    int places; /* for counting noise (wavelet/noise.h): only subband rows near this number of evenly spaced
+                   positions are computed, which saves 5% of a photograph's --denoise; 0: all rows */
 };
 
-/* Returns the number of rows, 0 or 1, by which the transform pads S(level - 1) at the beginning. The inverse
- * crops as many. */
+/* Returns the rows of a level of `height` rows that belong to rows `part` of an image of `image` rows. If the
+ * parts divide the image, each row of the level belongs to exactly one part. */
+struct interval dtcwt_part_rows(struct interval part, int image, int height);
+
+/* Returns the number of rows, 0 or 1, by which the transform pads the source of a level at the beginning. The
+ * inverse crops them. */
 int dtcwt_crop(const struct shape *shape, int level);
 
 /* Computes the rows of lowpass and subbands that rows `image` of the reconstruction need. The planes of a
@@ -104,8 +109,8 @@ void dtcwt_inverse_rows(const struct shape *shape, struct interval image, struct
  * finer lowpass before cropping, or on level 1 of the image. */
 struct interval dtcwt_subband_rows(const struct shape *shape, int level, struct interval output);
 
-/* Computes the rows of the image and of all lowpasses but the coarsest, given the rows of the subbands and of
- * the coarsest lowpass. Extends the coarsest lowpass if the subbands need more. */
+/* Computes the rows of the image and of all lowpasses, given the rows of the subbands and those that the
+ * caller needs of the coarsest lowpass. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows);
 
 #endif

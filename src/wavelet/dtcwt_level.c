@@ -3,9 +3,9 @@
  *     CPU   image ─▶ columns ─▶ two layers (low, high) ─▶ rows ─▶ lowpass, subbands     (a strip at a time)
  *     GPU   image ─▶ both axes in local memory ─▶ lowpass, subbands
  *
- * CPU devices use kernels/dtcwt_forward_cpu.cl and dtcwt_inverse_cpu.cl. The pass along rows reads a strip
- * that the pass along columns just wrote, from the caches. GPUs use dtcwt_forward_gpu.cl and
- * dtcwt_inverse_gpu.cl: a second kernel would move all data once more.
+ * CPU devices use kernels/dtcwt_forward_cpu.cl and dtcwt_inverse_cpu.cl. The pass along rows finds the strip
+ * of the pass along columns in the caches. GPUs use dtcwt_forward_gpu.cl and dtcwt_inverse_gpu.cl: a second
+ * kernel would write and read all data once more.
  *
  * Tried and lost: the separable product of blurs and resampling (kernels/product.h). For level 1 alone it
  * takes 14.3 ms of four planes of 1024 x 1024 on two cores, without complex subbands; the whole transform
@@ -14,18 +14,18 @@
 
 #include <string.h>
 
-/* Size of a strip of both layers in bytes, and its smallest number of rows: a strip computes a halo of rows
- * that its neighbour computes, too. */
+/* Size of a strip of both layers in bytes, and its smallest number of rows: neighbouring strips both compute
+ * the rows of their halo. */
 enum { STRIP_SIZE = 16 << 20, MIN_STRIP = 64 };
 
-/* Columns that the inverse's pass along columns processes at once. Its 60 input rows of half as many floats
- * then take a quarter of a cache of 1 MB. */
+/* Columns that the inverse's pass along columns processes at once. Its 60 input rows, of half as many floats,
+ * then take a quarter of a 1 MB cache. */
 enum { BLOCK = 2048 };
 
-/* Zeros around each filter, which the kernel inverse_columns_1 reads. */
+/* Zeros at each end of a filter, which the kernel inverse_columns_1 reads. */
 enum { ZEROS = 2 };
 
-int strip_rows(const struct planes *planes)
+int dtcwt_strip_rows(const struct planes *planes)
 {
     double row = 2.0 * sizeof(cl_float) * planes->width * planes->channels;
     int rows = (int)(STRIP_SIZE / row) / 4 * 4;
@@ -69,11 +69,11 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
     return status;
 }
 
-enum status forward_cpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
-                        struct error *error)
+enum status dtcwt_forward_cpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
+                              struct error *error)
 {
     const struct planes *lowpass = level->lowpass;
-    int end = lowpass->first_row + lowpass->rows, step = strip_rows(level->src);
+    int end = lowpass->first_row + lowpass->rows, step = dtcwt_strip_rows(level->src);
     enum status status = STATUS_OK;
     for (int begin = lowpass->first_row; status == STATUS_OK && begin < end; begin += step) {
         struct interval rows = {begin, begin + step < end ? begin + step : end};
@@ -91,8 +91,8 @@ static cl_int2 crop_offset(const struct dtcwt_synthesis *level)
                                           (lowpass->height - 2 * subbands->height) / 2}};
 }
 
-enum status inverse_cpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
-                        struct error *error)
+enum status dtcwt_inverse_cpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
+                              struct error *error)
 {
     const struct planes *lowpass = level->lowpass, *subbands = level->subbands, *dst = level->dst;
     int width = 2 * subbands->width, height = 2 * subbands->height, rate = bank->qshift ? 4 : 2;
@@ -139,8 +139,8 @@ enum status inverse_cpu(struct run *run, const struct bank *bank, const struct d
 
 /* ---------------------------------------------------------------- GPUs and images
  *
- * A level in one kernel. The configurations' work-groups are one row of work-items, as the kernels assume;
- * level_work adds rows. */
+ * A level in one kernel. In the configurations, work-groups are one row of work-items; level_work adds rows.
+ */
 
 static const struct kernel_configs forward_1_configs = {
     .kernel = "forward_1", .cpu_images = {4, {64, 1}}, .gpu = {1, {128, 1}}, .gpu_images = {4, {64, 1}}};
@@ -152,19 +152,19 @@ static const struct kernel_configs inverse_2_configs = {
     .kernel = "inverse_2", .cpu_images = {2, {64, 1}}, .gpu = {2, {128, 1}}, .gpu_images = {2, {64, 1}}};
 
 /* The work-items of a level. */
-struct layout {
-    int halo;      /* items at either end of a group that only load samples */
-    int items;     /* along x, without halos */
-    int rows;      /* of items, shared among groups */
-    int item_rows; /* rows of items in a group */
-    size_t output; /* bytes of local memory for an item's output */
+struct level_layout {
+    int halo;      /* work-items at each end of a group that only load samples */
+    int items;     /* work-items along x, without halos */
+    int rows;      /* of outputs along y, shared among groups */
+    int item_rows; /* rows of work-items in a group */
+    size_t output; /* bytes of local memory for an output */
 };
 
 /* Returns the launch of a level's kernel. A device whose groups are smaller than the configuration gets
  * shorter rows of items. */
 static struct kernel_launch level_work(const struct run *run, const struct bank *bank, const char *file,
                                        const struct kernel_configs *kernel_configs,
-                                       const struct layout *layout, const struct planes *planes)
+                                       const struct level_layout *layout, const struct planes *planes)
 {
     struct kernel_launch work = run_configured(run, file, kernel_configs, planes);
     work.depth = planes_layer_depth(planes);
@@ -180,19 +180,19 @@ static struct kernel_launch level_work(const struct run *run, const struct bank 
     return work;
 }
 
-enum status forward_gpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
-                        struct error *error)
+enum status dtcwt_forward_gpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
+                              struct error *error)
 {
     const struct planes *src = level->src, *lowpass = level->lowpass, *subbands = level->subbands;
     int pixel = run->memory == MEMORY_IMAGE ? 1 : GPU_LANES; /* columns of an item */
     int unit = pixel > 2 ? pixel : 2, samples = (bank->qshift ? 4 : 2) * subbands->width;
     int halo = bank->qshift ? bank->taps - 2 : ceil_div(bank->taps / 2, unit) * unit; /* samples */
     int padding = bank->qshift && pixel > 1 ? 1 : 0; /* PADDING_PIXELS in kernels/border_gpu.h */
-    struct layout layout = {.halo = halo / pixel + padding,
-                            .items = ceil_div(samples, pixel),
-                            .rows = lowpass->rows / 2,
-                            .item_rows = 1,
-                            .output = 16 * sizeof(float)};
+    struct level_layout layout = {.halo = halo / pixel + padding,
+                                  .items = ceil_div(samples, pixel),
+                                  .rows = lowpass->rows / 2,
+                                  .item_rows = 1,
+                                  .output = 16 * sizeof(float)};
     struct kernel_launch work =
         level_work(run, bank, "dtcwt_forward_gpu", bank->qshift ? &forward_2_configs : &forward_1_configs,
                    &layout, lowpass);
@@ -203,8 +203,8 @@ enum status forward_gpu(struct run *run, const struct bank *bank, const struct d
                   ARG_FLOATS(bank->weights, bank->count), ARG(padded), ARG(length));
 }
 
-enum status inverse_gpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
-                        struct error *error)
+enum status dtcwt_inverse_gpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
+                              struct error *error)
 {
     const struct planes *lowpass = level->lowpass, *subbands = level->subbands, *dst = level->dst;
     size_t floats = run->memory == MEMORY_IMAGE ? 4 : 1;                 /* of a sample or texel */
@@ -212,11 +212,12 @@ enum status inverse_gpu(struct run *run, const struct bank *bank, const struct d
     int rate = bank->qshift ? 4 : 2; /* outputs per coefficient and axis */
     struct interval rows =
         interval_align((struct interval){dst->first_row, dst->first_row + dst->rows}, rate);
-    struct layout layout = {.halo = halo,
-                            .items = subbands->width,
-                            .rows = (rows.end - rows.begin) / rate,
-                            .item_rows = run->memory == MEMORY_BUFFER ? 2 : 1, /* ITEM_ROWS in the kernel */
-                            .output = 4 * (size_t)rate * floats * sizeof(float)};
+    struct level_layout layout = {.halo = halo,
+                                  .items = subbands->width,
+                                  .rows = (rows.end - rows.begin) / rate,
+                                  .item_rows =
+                                      run->memory == MEMORY_BUFFER ? 2 : 1, /* ITEM_ROWS in the kernel */
+                                  .output = 4 * (size_t)rate * floats * sizeof(float)};
     struct kernel_launch work = level_work(
         run, bank, "dtcwt_inverse_gpu", bank->qshift ? &inverse_2_configs : &inverse_1_configs, &layout, dst);
     cl_int2 crop = crop_offset(level);

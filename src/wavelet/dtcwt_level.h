@@ -24,19 +24,19 @@ struct dtcwt_synthesis {
     struct interval rows;                    /* of dst, to be computed */
 };
 
-/* For GPUs, and for image memory on any device: one kernel a level, both axes in local memory. */
-enum status forward_gpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
-                        struct error *error);
-enum status inverse_gpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
-                        struct error *error);
+/* Enqueue a level on GPUs, or in images on any device: one kernel, both axes in local memory. */
+enum status dtcwt_forward_gpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
+                              struct error *error);
+enum status dtcwt_inverse_gpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
+                              struct error *error);
 
-/* For buffers on CPUs: a kernel for columns, then one for rows, strip by strip in the caches. */
-enum status forward_cpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
-                        struct error *error);
-enum status inverse_cpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
-                        struct error *error);
+/* Enqueue a level in buffers on CPUs, strip by strip: a kernel for columns, then one for rows. */
+enum status dtcwt_forward_cpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
+                              struct error *error);
+enum status dtcwt_inverse_cpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
+                              struct error *error);
 
 /* Returns the number of rows of a strip on CPUs, a multiple of 4. */
-int strip_rows(const struct planes *planes);
+int dtcwt_strip_rows(const struct planes *planes);
 
 #endif

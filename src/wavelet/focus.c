@@ -1,10 +1,10 @@
 /* Merging pictures of different focus.
  *
  *     pass 1, each picture     rows ─▶ fine levels ─▶ lowpass ─▶ coarse levels ─▶ sums ─▶ merged lowpass
- *     pass 2, rows by rows     rows of each picture ─▶ fine levels ─▶ sums ┬─▶ inverse ─▶ rows of the result
+ *     pass 2, some rows        rows of each picture ─▶ fine levels ─▶ sums ┬─▶ inverse ─▶ rows of the result
  *                                                          merged lowpass ─┘
  *
- * The noise of the first picture is used for all, as estimates that differ would favour a picture.
+ * The noise of the first picture is used for all, as different estimates would favour one picture.
  *
  * Figures are the mean PSNR of 15 stacks of seven pictures, blurred by up to 8 pixels, without noise and with
  * noise of 3 counts. Tried and lost:
@@ -15,11 +15,12 @@
  * it.
  * - The energy of red, green and blue instead of brightness: 0.1 dB less with noise. Without noise it is
  * equal, but estimates of weak noise are better for brightness.
- * - Energies of their own for levels 2 and 3: dark hairs that move by 2 pixels from shot to shot lose 0.6 dB,
- * as blurred ones remain next to the sharp one; hairs at rest gain 0.06. Level 4, too, would follow for
- * another 0.8 dB, but pass 1 has no finer subbands.
- * - Energies of their own for levels above 4, and the mean lowpass: 0.04 dB less without noise, 2.4 dB less
- * where highlights are clipped. There blurred pictures have the larger coarse energy, and made halos. */
+ * - Levels 2 and 3 with only their own energy: dark hairs that move by 2 pixels from shot to shot lose 0.6
+ * dB, as blurred ones remain next to the sharp one; hairs at rest gain 0.06. Adding finer energies to level
+ * 4, too, would gain another 0.8 dB, but pass 1 has no finer subbands.
+ * - Levels above 4 with their own energy, and the mean of the lowpasses: 0.04 dB less without noise, 2.4 dB
+ * less with clipped highlights. There blurred pictures have more energy on coarse levels, which made halos.
+ */
 #include "wavelet/focus.h"
 
 #include "device/event_log.h"
@@ -31,14 +32,14 @@
 #include <stdlib.h>
 
 enum {
-    FINE_LEVELS = 3,      /* of pass 2, at most */
-    OWN_LEVELS = 4,       /* with energies of their own; coarser ones have the mean energies of level 4 */
-    COARSEST_SIDE = 4,    /* smallest side of the coarsest lowpass, roughly: 0.2 dB more than with 8 */
-    ROWS_BYTES = 1 << 27, /* of the planes of the rows of pass 2, roughly */
-    MIN_ROWS = 64
+    FINE_LEVELS = 3,   /* of pass 2, at most */
+    ENERGY_LEVELS = 4, /* levels whose energy is computed; coarser ones have the mean energies of level 4 */
+    COARSEST_SIDE = 4, /* about the smallest side of the coarsest lowpass: 0.2 dB more than with 8 */
+    ROWS_BYTES = 1 << 27, /* about the size of all planes for the rows of pass 2 */
+    MIN_ROWS = 64         /* of pass 2 at a time */
 };
 
-/* Least noise, a tenth of an 8-bit count: keeps energies finite. */
+/* Least noise, a tenth of an 8-bit count, so that energies in units of the noise are finite. */
 static const double MIN_SIGMA = 0.1 / 255;
 
 /* Sum of the weights of the window, (1 + 3 + 1)^2. */
@@ -49,18 +50,18 @@ struct focus {
     const struct focus_pictures *pictures;
     struct shape fine, whole;              /* pyramids of the fine levels, and of all */
     struct image_noise noise;              /* of the first picture */
-    struct staging *staging;               /* rows that the device reads */
-    struct planes lowpass;                 /* of the fine levels; after pass 1 the merged one */
-    struct value merged;                   /* pyramid of sums, then means */
-    struct planes weights[1 + MAX_LEVELS]; /* of its levels and, at 0, of the lowpass: see kernels/focus.cl */
-    struct planes energies;                /* of a picture's coarsest level so far */
-    struct planes measures;                /* detail of a picture, at the coefficients of level 1 */
-    struct planes winners;                 /* most detail and its picture: see kernels/focus.cl */
+    struct staging *staging;               /* rows of a picture that the device is reading */
+    struct planes lowpass;                 /* of a picture's fine levels; after pass 1 the merged one */
+    struct value merged;                   /* pyramid of weighted sums, then of means */
+    struct planes weights[1 + MAX_LEVELS]; /* sums of weights; [0]: of the lowpass (kernels/focus.cl) */
+    struct planes energies;                /* of a picture's last level so far */
+    struct planes measures;                /* detail of a picture, for each coefficient of level 1 */
+    struct planes winners;                 /* largest measure and its picture (kernels/focus.cl) */
 };
 
 /* ---------------------------------------------------------------- sums of subbands */
 
-/* Returns the variance of the brightness' noise on a level. */
+/* Returns the variance of the noise of the brightness on a level. */
 static double brightness_variance(const struct focus *focus, int level)
 {
     const float *sigma = focus->noise.sigma[level - 1];
@@ -70,30 +71,30 @@ static double brightness_variance(const struct focus *focus, int level)
     return fmax(variance, MIN_SIGMA * MIN_SIGMA);
 }
 
-/* Adds a level of a picture to rows `rows` of the sums, which the first picture allocates. */
+/* Adds a level of a picture to `rows` of the sums, which are allocated for the first picture. */
 static enum status add_level(struct focus *focus, int picture, int level, const struct planes *subbands,
                              struct interval rows, struct error *error)
 {
     struct run *run = focus->run;
     struct planes *sums = &focus->merged.planes[level], *weights = &focus->weights[level], energies;
     const int width = subbands->width, height = subbands->height;
-    const struct interval held = {subbands->first_row, subbands->first_row + subbands->rows};
+    const struct interval own_rows = {subbands->first_row, subbands->first_row + subbands->rows};
     const cl_int is_first = picture == 0, colours = shape_is_colour(&focus->whole) ? 3 : 1;
     const cl_float factor = (cl_float)(1 / (colours * WINDOW_SUM * brightness_variance(focus, level)));
-    enum status status = run_planes(run, width, height, held, ORIENTATIONS, 1, &energies, error);
+    enum status status = run_planes(run, width, height, own_rows, ORIENTATIONS, 1, &energies, error);
     if (status == STATUS_OK && is_first)
         status = run_planes(run, width, height, rows, SUBBAND_LAYERS, subbands->channels, sums, error);
     if (status == STATUS_OK && is_first)
         status = run_planes(run, width, height, rows, SUBBAND_LAYERS, 1, weights, error);
     struct kernel_launch work =
-        run_work(run, "focus", level > OWN_LEVELS ? "focus_halve" : "focus_energy", &energies);
+        run_work(run, "focus", level > ENERGY_LEVELS ? "focus_halve" : "focus_energy", &energies);
     work.vector_width = VECTOR_WINDOW;
-    if (status == STATUS_OK && level > OWN_LEVELS)
+    if (status == STATUS_OK && level > ENERGY_LEVELS)
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&focus->energies), ARG_PLANES(&energies));
     else if (status == STATUS_OK)
         status = LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies), ARG(colours),
                         ARG(factor));
-    /* In pass 1 there is no finer level; focus_try has more than FINE_LEVELS fine levels. */
+    /* Add finer energies, which pass 1 does not have. */
     if (status == STATUS_OK && level > 1 && level <= FINE_LEVELS && level <= focus->fine.levels) {
         work.kernel = "focus_follow";
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&focus->energies), ARG_PLANES(&energies));
@@ -110,13 +111,14 @@ static enum status add_level(struct focus *focus, int picture, int level, const 
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&energies), ARG_PLANES(&focus->measures),
                         ARG(shift));
     }
-    /* The next level and the lowpass read the energies. */
+    /* The next level, or the lowpass, reads the energies. */
     planes_release(&run->pool, &focus->energies);
     focus->energies = energies;
     return status;
 }
 
-/* Adds the lowpass of a picture to the mean, which the first picture allocates, after all of its levels. */
+/* Adds the lowpass of a picture to the mean, which is allocated for the first picture. Called after its
+ * levels. */
 static enum status add_lowpass(struct focus *focus, int picture, const struct planes *lowpass,
                                struct error *error)
 {
@@ -161,8 +163,8 @@ static enum status divide_level(struct focus *focus, int level, struct error *er
 
 /* ---------------------------------------------------------------- rows of a picture */
 
-/* Loads rows of a picture and transforms them to fine levels with the rows of `needed`. `image` receives the
- * rows, valid until the next call. Loading overlaps with the kernels of the rows before. */
+/* Loads rows of a picture and enqueues the transform to the fine levels, with the rows in `needed`. Loading
+ * overlaps with the kernels of the rows before, whose staging memory is released. */
 static enum status forward_rows(struct focus *focus, int picture, const struct dtcwt_rows *needed,
                                 struct value *pyramid, struct error *error)
 {
@@ -202,7 +204,7 @@ static enum status forward_rows(struct focus *focus, int picture, const struct d
 static int rows_at_a_time(const struct focus *focus)
 {
     const struct shape *shape = &focus->pictures->shape;
-    /* A picture, its subbands, their sums and weights are 4 bytes times 1 + 4 + 4 for each channel and 4. */
+    /* Floats of a pixel: 1 + 4 + 4 of each channel for a picture, its subbands and their sums; 4 weights. */
     const double row = 4.0 * shape->width * (9 * shape->channels + 4);
     const int limit = focus->run->limits.slice, rows = (int)fmax(ROWS_BYTES / row, MIN_ROWS);
     return limit > 0 && limit < rows ? limit : rows;
@@ -210,21 +212,15 @@ static int rows_at_a_time(const struct focus *focus)
 
 /* ---------------------------------------------------------------- pass 1 */
 
-/* Returns the rows of a level of `height` rows that belong to a part of the image's rows. */
-static struct interval own_rows(struct interval part, int image, int height)
-{
-    return (struct interval){(int)((long long)part.begin * height / image),
-                             (int)((long long)part.end * height / image)};
-}
-
-/* Counts rows of the first picture's fine levels for the noise. */
-static enum status count_rows(struct focus *focus, struct interval part, const struct value *pyramid,
-                              cl_mem counters, struct error *error)
+/* Counts the energies of levels `first` to `last` of the first picture, for the noise: the rows that belong
+ * to rows `part` of the image. */
+static enum status count_levels(struct focus *focus, int first, int last, struct interval part,
+                                const struct value *pyramid, cl_mem counters, struct error *error)
 {
     enum status status = STATUS_OK;
-    for (int level = 1; status == STATUS_OK && level <= focus->fine.levels; level++) {
+    for (int level = first; status == STATUS_OK && level <= last; level++) {
         const struct planes *subbands = &pyramid->planes[level];
-        const struct interval own = own_rows(part, focus->whole.height, subbands->height);
+        const struct interval own = dtcwt_part_rows(part, focus->whole.height, subbands->height);
         if (own.begin < own.end)
             status = noise_count(focus->run, &focus->whole, counters, level, subbands, false, NULL, NULL, own,
                                  error);
@@ -232,7 +228,7 @@ static enum status count_rows(struct focus *focus, struct interval part, const s
     return status;
 }
 
-/* Computes the lowpass of a picture's fine levels. With `counters`, counts their noise, too. */
+/* Computes the lowpass of a picture's fine levels. With `counters`, counts the energies of these levels. */
 static enum status find_lowpass(struct focus *focus, int picture, cl_mem counters, struct error *error)
 {
     struct run *run = focus->run;
@@ -241,22 +237,12 @@ static enum status find_lowpass(struct focus *focus, int picture, cl_mem counter
     enum status status = STATUS_OK;
     for (int begin = 0; status == STATUS_OK && begin < fine->height; begin += step) {
         const struct interval part = {begin, begin + step < fine->height ? begin + step : fine->height};
-        const struct interval own = own_rows(part, fine->height, rows);
-        struct dtcwt_rows needed = {.places = counters ? NOISE_PLACES : 0};
-        /* Without counting, subbands have one row, as planes cannot be empty. */
-        for (int level = 1; level <= fine->levels; level++) {
-            const int height = dtcwt_lowpass_size(fine->height, level) / 2;
-            const struct interval counted = own_rows(part, fine->height, height);
-            needed.subbands[level] =
-                counters ? noise_neighbours(height, counted)
-                         : interval_clip((struct interval){counted.begin, counted.begin + 1}, height);
-        }
-        needed.lowpass[fine->levels] = interval_align(own, 2);
-        dtcwt_forward_rows(fine, &needed);
+        const struct interval own = dtcwt_part_rows(part, fine->height, rows);
+        const struct dtcwt_rows needed = noise_part_rows(fine, part, counters != NULL);
         struct value pyramid = {.shape = focus->fine};
         status = forward_rows(focus, picture, &needed, &pyramid, error);
         if (status == STATUS_OK && counters)
-            status = count_rows(focus, part, &pyramid, counters, error);
+            status = count_levels(focus, 1, fine->levels, part, &pyramid, counters, error);
         if (status == STATUS_OK && own.begin < own.end)
             status = tiles_copy(run, &pyramid.planes[0], own,
                                 (struct columns){.count = pyramid.planes[0].width}, &focus->lowpass, error);
@@ -266,7 +252,7 @@ static enum status find_lowpass(struct focus *focus, int picture, cl_mem counter
     return status;
 }
 
-/* Adds the coarse levels of a picture, whose noise is estimated first if there are counters. */
+/* Adds the coarse levels of a picture. With `counters`, estimates the noise before. */
 static enum status add_coarse(struct focus *focus, int picture, cl_mem counters, struct error *error)
 {
     struct run *run = focus->run;
@@ -277,10 +263,8 @@ static enum status add_coarse(struct focus *focus, int picture, cl_mem counters,
     dtcwt_forward_rows(&focus->whole, &needed);
     enum status status =
         dtcwt_forward_from(run, focus->fine.levels, &focus->lowpass, &needed, &pyramid, error);
-    for (int level = first; status == STATUS_OK && counters && level <= focus->whole.levels; level++)
-        if (level <= NOISE_LEVELS)
-            status = noise_count(run, &focus->whole, counters, level, &pyramid.planes[level], false, NULL,
-                                 NULL, rows_full(pyramid.planes[level].height), error);
+    if (status == STATUS_OK && counters)
+        status = count_levels(focus, first, focus->whole.levels, pyramid.rows, &pyramid, counters, error);
     if (status == STATUS_OK && counters)
         status = noise_find(run, &focus->whole, counters, &focus->noise, error);
     for (int level = first; status == STATUS_OK && level <= focus->whole.levels; level++)
@@ -297,32 +281,24 @@ static enum status add_coarse(struct focus *focus, int picture, cl_mem counters,
 static enum status invert_coarse(struct focus *focus, struct error *error)
 {
     struct run *run = focus->run;
-    struct planes lowpass = focus->merged.planes[0], output;
-    struct dtcwt_rows rows;
+    const struct value all = {.rows = rows_full(focus->whole.height)};
+    struct planes lowpass;
     enum status status = STATUS_OK;
-    dtcwt_inverse_rows(&focus->whole, rows_full(focus->whole.height), &rows);
-    for (int level = focus->whole.levels; status == STATUS_OK && level > focus->fine.levels; level--) {
-        struct interval strip = {0, 0};
+    for (int level = focus->whole.levels; status == STATUS_OK && level > focus->fine.levels; level--)
         status = divide_level(focus, level, error);
-        if (status == STATUS_OK)
-            status = dtcwt_inverse_output(run, &focus->whole, &rows, level, &focus->merged, &output, error);
-        while (status == STATUS_OK && dtcwt_inverse_next_strip(run, &output, &strip))
-            status = dtcwt_inverse_strip(run, &focus->whole, level, strip, &lowpass,
-                                         &focus->merged.planes[level], &output, error);
-        if (status == STATUS_OK && level < focus->whole.levels)
-            run_scratch_release(run, &lowpass);
-        lowpass = output;
-    }
+    if (status == STATUS_OK)
+        status = dtcwt_inverse_to(run, focus->fine.levels, &focus->merged, &all, &lowpass, error);
     if (status == STATUS_OK) {
-        run_scratch_keep(run, &output);
+        run_scratch_keep(run, &lowpass);
         planes_release(&run->pool, &focus->lowpass);
-        focus->lowpass = output;
+        focus->lowpass = lowpass;
     }
     value_release(run, &focus->merged);
     run_end_stage(run);
     return status;
 }
 
+/* Pass 1: merges the coarse levels of all pictures. */
 static enum status merge_coarse(struct focus *focus, struct error *error)
 {
     struct run *run = focus->run;
@@ -347,14 +323,14 @@ static enum status merge_coarse(struct focus *focus, struct error *error)
 
 /* ---------------------------------------------------------------- pass 2 */
 
-/* Adds the fine levels of all pictures for rows of the result. `rows` are the levels' rows that
- * the inverse reads. */
+/* Adds the fine levels of all pictures for some rows of the result. `rows` has the rows that the inverse
+ * reads. */
 static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, struct error *error)
 {
     struct run *run = focus->run;
     struct dtcwt_rows needed = *rows;
     enum status status = STATUS_OK;
-    /* The neighbours of the window, and the finer energies that a level follows. */
+    /* Energies need the neighbours in the window, and the energies of the finer level, which is larger. */
     struct interval finer = {focus->fine.height, 0};
     for (int level = focus->fine.levels; level > 0; level--) {
         const struct interval own = {rows->subbands[level].begin - 1, rows->subbands[level].end + 1};
@@ -408,7 +384,7 @@ static enum status end_winners(struct focus *focus, struct error *error)
     return status;
 }
 
-/* Merges rows of the result and stores them. */
+/* Pass 2: merges rows of the result and stores them. */
 static enum status merge_rows(struct focus *focus, struct interval part, struct error *error)
 {
     struct run *run = focus->run;
@@ -452,7 +428,7 @@ static enum status merge_rows(struct focus *focus, struct interval part, struct 
     return status;
 }
 
-/* Returns the state for pictures whose pyramids have the smallest number of levels. */
+/* Returns the state for pictures. The caller sets the numbers of levels, which are 2 here. */
 static struct focus focus_make(struct run *run, const struct focus_pictures *pictures)
 {
     struct focus focus = {.run = run, .pictures = pictures, .whole = pictures->shape};
@@ -460,13 +436,13 @@ static struct focus focus_make(struct run *run, const struct focus_pictures *pic
     for (int i = 0; i < MAX_LEVELS * 4; i++)
         focus.noise.sigma[i / 4][i % 4] = (float)pictures->noise;
     focus.whole.pad_at_end =
-        true; /* nothing is cropped at the top of a level, so levels can be cut into rows */
+        true; /* no row of padding at the top of a level, so levels can be cut into rows */
     focus.whole.levels = 2;
     focus.fine = focus.merged.shape = focus.whole;
     return focus;
 }
 
-/* Releases all memory that the state has, after a success or a failure. */
+/* Releases the memory of the state, also after a failure. */
 static void focus_free(struct focus *focus)
 {
     struct pool *pool = &focus->run->pool;
@@ -504,71 +480,53 @@ enum status focus_merge(struct run *run, const struct focus_pictures *pictures, 
     return status;
 }
 
-/* Merges planes in buffers with the same at half the contrast. */
-static enum status try_planes(struct focus *focus, const struct value *in, struct value *out,
-                              struct error *error)
+/* Merges an image in buffers with itself at half the contrast. params: the standard deviation of the noise.
+ */
+static enum status focus_test_buffers(struct run *run, const void *params, const struct value *in,
+                                      struct value *out, struct error *error)
 {
-    struct run *run = focus->run;
+    const struct focus_pictures pictures = {.shape = in->shape, .count = 2, .noise = *(const double *)params};
+    struct focus focus = focus_make(run, &pictures);
+    focus.whole.levels = ENERGY_LEVELS + 1; /* so that all kernels are launched */
+    focus.fine = focus.merged.shape = focus.whole;
     const struct interval all = rows_full(in->shape.height);
-    const int levels = focus->fine.levels;
+    const int levels = focus.fine.levels;
     const cl_float factor = 0.5F, offset = 0;
     const cl_int alpha = -1;
     struct value half = {.shape = in->shape, .rows = all};
     struct dtcwt_rows rows = {.places = 0};
-    dtcwt_inverse_rows(&focus->fine, all, &rows);
+    dtcwt_inverse_rows(&focus.fine, all, &rows);
     struct dtcwt_rows needed = rows;
-    dtcwt_forward_rows(&focus->fine, &needed);
+    dtcwt_forward_rows(&focus.fine, &needed);
     enum status status = run_output(run, &half, error);
     struct kernel_launch work = run_work(run, "point", "linear", &half.planes[0]);
     if (status == STATUS_OK)
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&half.planes[0]),
                         ARG(factor), ARG(offset), ARG(alpha));
     if (status == STATUS_OK)
-        status = begin_winners(focus, all, error);
+        status = begin_winners(&focus, all, error);
     for (int i = 0; status == STATUS_OK && i < 2; i++) {
-        struct value pyramid = {.shape = focus->fine, .rows = all};
+        struct value pyramid = {.shape = focus.fine, .rows = all};
         status = dtcwt_forward(run, i == 0 ? in : &half, &needed, &pyramid, error);
         for (int level = 1; status == STATUS_OK && level <= levels; level++)
-            status = add_level(focus, i, level, &pyramid.planes[level], rows.subbands[level], error);
+            status = add_level(&focus, i, level, &pyramid.planes[level], rows.subbands[level], error);
         if (status == STATUS_OK)
-            status = add_winners(focus, i, error);
+            status = add_winners(&focus, i, error);
         if (status == STATUS_OK)
-            status = add_lowpass(focus, i, &pyramid.planes[0], error);
+            status = add_lowpass(&focus, i, &pyramid.planes[0], error);
         value_release(run, &pyramid);
     }
     for (int level = 1; status == STATUS_OK && level <= levels; level++)
-        status = divide_level(focus, level, error);
+        status = divide_level(&focus, level, error);
     if (status == STATUS_OK)
-        status = dtcwt_inverse(run, &focus->merged, out, error);
+        status = dtcwt_inverse(run, &focus.merged, out, error);
     value_release(run, &half);
-    focus_free(focus);
+    focus_free(&focus);
     return status;
 }
 
-enum status focus_try(struct run *run, double noise, const struct value *in, struct value *out,
-                      struct error *error)
+enum status focus_self_test(struct run *run, double noise, const struct value *in, struct value *out,
+                            struct error *error)
 {
-    const struct focus_pictures pictures = {.shape = in->shape, .count = 2, .noise = noise};
-    struct focus focus = focus_make(run, &pictures);
-    focus.whole.levels = OWN_LEVELS + 1; /* so that all kernels are launched */
-    focus.fine = focus.merged.shape = focus.whole;
-    if (run->memory == MEMORY_BUFFER)
-        return try_planes(&focus, in, out, error);
-    /* Images are copied to buffers and back. */
-    if (run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    struct value from = *in, to = {.shape = out->shape, .rows = out->rows};
-    struct kernel_launch fetch = run_work(run, "texels", "texels_to_planes", src);
-    struct kernel_launch put = run_work(run, "texels", "planes_to_texels", dst);
-    run->memory = MEMORY_BUFFER;
-    const bool ok =
-        run_output(run, &from, error) == STATUS_OK &&
-        LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(&from.planes[0])) == STATUS_OK &&
-        try_planes(&focus, &from, &to, error) == STATUS_OK &&
-        LAUNCH(run->device, &put, error, ARG_PLANES(&to.planes[0]), ARG_PLANES(dst)) == STATUS_OK;
-    run->memory = MEMORY_IMAGE;
-    planes_release(&run->pool, &from.planes[0]);
-    planes_release(&run->pool, &to.planes[0]);
-    return ok ? STATUS_OK : STATUS_FAILED;
+    return run_in_buffers(run, focus_test_buffers, &noise, in, out, error);
 }

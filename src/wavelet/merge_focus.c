@@ -1,11 +1,11 @@
-/* The merge of focus (struct merge): pictures in a temporary file, made equally bright and merged by focus.h;
- * the map of the winners.
+/* The merge of --stack focus (struct merge): keeps the pictures in a temporary file, makes them equally
+ * bright, merges them (wavelet/focus.h), and writes the map of the sharpest pictures.
  *
- * Flash and mains light change from shot to shot. Detail of the brighter ones would win, and places would get
- * the brightness of their winners: differences of up to 5% cost 0.6 dB without noise, 0.2 dB with noise of 3
+ * Flash and mains light change from shot to shot. Detail of brighter pictures would win, and areas would get
+ * the brightness of their picture: differences of up to 5% cost 0.6 dB without noise, 0.2 dB with noise of 3
  * counts. So each picture is multiplied by a factor. Its brightness relative to the first picture is the
- * median of the ratios in a grid of cells: blur hardly changes the mean of a cell, and what moves changes few
- * cells. */
+ * median of the ratios in a grid of cells: blur hardly changes the mean of a cell, and moving objects change
+ * few cells. */
 #include "filters/merge_store.h"
 #include "image/writer.h"
 #include "wavelet/focus.h"
@@ -22,17 +22,17 @@ enum { CELLS = 16, CELL_ROWS = 32 };
 struct focus_brightness {
     double sums[CELLS * CELLS];   /* of colours, multiplied by alpha */
     double counts[CELLS * CELLS]; /* of pixels that count */
-    double ratio;                 /* to the first picture; then the factor that makes pictures alike */
+    double ratio;                 /* to the first picture; after focus_find_factors, the factor */
 };
 
-/* Ratios of a picture that differ more, between the quartiles, are no change of light; nor is a ratio beyond
- * MAX_RATIO or its inverse, as in planes of a confocal microscope. */
+/* Largest quotient of the quartiles of a picture's ratios, and largest ratio or inverse ratio. Beyond, the
+ * light did not change but the picture, as in planes of a confocal microscope. */
 static const double MAX_SPREAD = 1.25, MAX_RATIO = 2;
 
-/* Smaller changes are not corrected: blur causes them, too. */
+/* Smaller changes of the ratio are not corrected, as blur causes them, too. */
 static const double MIN_CHANGE = 0.003;
 
-/* Adds the picture, and measures its brightness. */
+/* Measures the brightness of a picture and adds it to the file. */
 static enum status focus_add(void *state, struct run *run, const void *samples, struct error *error)
 {
     struct merge_store *store = state;
@@ -62,7 +62,7 @@ static enum status focus_add(void *state, struct run *run, const void *samples, 
     return merge_store_add(state, run, samples, error);
 }
 
-/* A cell that two pictures have. */
+/* A cell that two pictures cover. */
 struct focus_ratio {
     double ratio, weight; /* weight: brightness of the darker one */
 };
@@ -95,7 +95,7 @@ static double focus_ratio_of(const struct focus_brightness *first, const struct 
     return is_light && fabs(quartiles[1] - 1) > MIN_CHANGE ? quartiles[1] : 1;
 }
 
-/* Turns ratios into factors. The result has the mean brightness of all pictures. */
+/* Replaces ratios by factors, which give each picture the mean brightness of all. */
 static void focus_find_factors(const struct merge_store *store)
 {
     const size_t pictures = store->frame.pictures;
@@ -119,10 +119,10 @@ static enum status focus_fetch(const struct merge_store *store, int picture, siz
     return got == (ssize_t)size ? STATUS_OK : merge_store_fail(store, "read", error);
 }
 
-/* Pixels that count between two that do not, and that are read together with them. */
+/* Largest number of covered pixels between missing ones that are read together with these. */
 enum { FILL_GAP = 64 };
 
-/* Fills NaNs of a row, from `begin` to before `end`, as focus_fill. */
+/* Replaces NaN in columns [begin, end) of a row, for focus_fill. */
 static enum status focus_fill_run(const struct merge_store *store, int picture, int y, size_t begin,
                                   size_t end, void *other, float *to, size_t plane, struct error *error)
 {
@@ -153,13 +153,14 @@ static enum status focus_fill_run(const struct merge_store *store, int picture, 
     return STATUS_OK;
 }
 
-/* Replaces pixels of a row that do not count by pixels of the next picture that has them, in the direction of
- * the fullest one, or by 0: else their border would look like detail. `samples` is the picture's row, `other`
- * has room for a row. `to` is the first channel's row, others follow at a distance of `plane`.
+/* Replaces missing pixels of a row, whose border would look like detail: by pixels of the next picture that
+ * has them, in the direction of the picture with the most covered pixels, or by 0. `samples` is the picture's
+ * row; `other` has room for a row. `to` is the first channel's row; other channels follow at a distance of
+ * `plane`.
  *
- * The next picture differs least in focus. Pixels of the fullest one made borders of sharp pictures visible:
- * near them the PSNR was 0.4 dB less. Tried and lost: adding the difference at the border, which fades within
- * 16 pixels, replicated or mirrored (1.1 dB less), or within 4 (0.1 dB less). */
+ * The next picture differs least in focus. Pixels of the fullest picture made borders of sharp pictures
+ * visible: near them the PSNR was 0.4 dB less. Tried and lost: adding the difference at the border, which
+ * fades within 16 pixels, replicated or mirrored (1.1 dB less), or within 4 (0.1 dB less). */
 static enum status focus_fill(const struct merge_store *store, int picture, int y, const void *samples,
                               void *other, float *to, size_t plane, struct error *error)
 {
@@ -194,7 +195,7 @@ static enum status focus_load(void *context, int picture, struct interval rows, 
     const struct merge_frame *frame = &store->frame;
     const size_t width = frame->width, channels = frame->channels, row = store->size / frame->height;
     const size_t count = (size_t)(rows.end - rows.begin);
-    /* The memory is kept for the next rows: its first use costs more than reading. */
+    /* Keep the memory for the next rows: its page faults cost more than reading. */
     if (store->room < count + 1) {
         free(store->piece);
         store->room = 0;
@@ -222,7 +223,7 @@ static enum status focus_load(void *context, int picture, struct interval rows, 
     return status;
 }
 
-/* Keeps rows of the result. Alpha has at least the smallest value that does not amplify rounding errors. */
+/* Stores rows of the result. Alpha is at least 0.001, as the division by it amplifies rounding errors. */
 static enum status focus_store(void *context, struct interval rows, const float *from, size_t pitch,
                                size_t spacing, struct error *error)
 {
@@ -241,7 +242,7 @@ static enum status focus_store(void *context, struct interval rows, const float 
     return STATUS_OK;
 }
 
-/* Keeps rows of the map: the numbers of pictures become samples from 0 to 65535. */
+/* Stores rows of the map. Numbers of pictures become samples from 0 to 65535. */
 static enum status focus_store_winners(void *context, struct interval rows, const float *from, size_t pitch,
                                        struct error *error)
 {
@@ -256,7 +257,7 @@ static enum status focus_store_winners(void *context, struct interval rows, cons
     return STATUS_OK;
 }
 
-/* Writes the map, in the frame of the result. */
+/* Writes the map, cropped as the result. */
 static enum status focus_write_depth(const struct merge_store *store, struct error *error)
 {
     const struct merge_frame *frame = &store->frame;
@@ -287,6 +288,7 @@ static enum status focus_write_depth(const struct merge_store *store, struct err
     return status;
 }
 
+/* Finds the factors of the pictures, merges them in memory, and crops and writes what the options say. */
 static enum status focus_finish(void *state, struct run *run, struct merge_result *result,
                                 struct error *error)
 {
@@ -312,7 +314,7 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
     focus_find_factors(store);
     if (!store->sharp || (store->depth && !store->winners) || focus_merge(run, &pictures, error) != STATUS_OK)
         return STATUS_FAILED;
-    /* Crop to pixels that all pictures cover: others may be blurred, as the sharp picture ends there. */
+    /* Crop to the pixels that all pictures cover, as the sharp picture may be missing elsewhere. */
     for (size_t i = 0; frame->counts && frame->edges == MERGE_EDGES_CROP && i < frame->width * frame->height;
          i++)
         frame->counts[i] = frame->counts[i] == frame->pictures;
@@ -320,6 +322,7 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
     return status == STATUS_OK && store->depth ? focus_write_depth(store, error) : status;
 }
 
+/* Callback of merge_frame_read: returns pixels of the merged picture. */
 static enum status focus_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
 {
     const struct merge_store *store = state;

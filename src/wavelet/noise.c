@@ -1,11 +1,11 @@
-/* The noise on the device: live cells and histograms of energies, and the result for the kernels of
- * shrinkage. noise_estimate.c has the arithmetic between them.
+/* The noise on the device: live cells, histograms of energies, and the estimate as arguments of the
+ * shrinkage. noise_estimate.c computes the estimate from quantiles of the histograms.
  *
  * Layout of the counters, for all images, planes and levels:
  *
  *     histograms   [level][image][plane][class][bin]     BINS counters each, 8 bins an octave
  *                  [image][tone][class][bin]             of colour pictures: brightness on level 1
- *     quantiles    of each of these histograms           struct counted, written by noise_quantiles
+ *     quantiles    of each of these histograms           struct energy_quantiles, written by noise_quantiles
  *
  * Three colours are counted as six planes: brightness, two differences, red, green, blue. Class 0 has the
  * positions whose 7x7 coefficients are nearly all live, class 1 the others with at least half of them live.
@@ -13,27 +13,25 @@
  * A tone is a range of brightness. Tones have only class 0.
  *
  * Tried and lost:
- * - Leaving out only coefficients that are 0. That finds black bars and blown skies, but not noise that is
- *   half clipped (2 dB at sigma 20 in dark pictures), nor areas between small spots.
- * - The mean of the colours' masks instead of the mask of pixels in which all colours are dead (0.4 dB). */
+ * - Ignoring only coefficients that are 0. This finds black bars and blown skies, but not noise that is half
+ *   clipped (2 dB at sigma 20 in dark pictures), nor areas between small spots.
+ * - The mean of masks of each colour, instead of a mask of pixels whose colours are all dead (0.4 dB). */
 #include "wavelet/noise.h"
 
 #include "base/exact.h"
-#include "wavelet/dtcwt_design.h"
-#include "wavelet/noise_estimate.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    RADIUS = 3,              /* of the neighbours in an energy: NEAR in kernels/places.h */
-    CELLS_NEAR = RADIUS + 1, /* neighbours in the liveness of an energy */
+    RADIUS = 3,              /* of the window of an energy: NEAR in kernels/places.h */
+    CELLS_NEAR = RADIUS + 1, /* radius of the window of cells that make an energy live */
     TEXEL_CHANNELS = 4,
     COSINES = 8 /* frequencies of a block along an axis: SIDE in kernels/cosines.cl */
 };
 
-/* Share of the noise's variance that quality=high removes: the pilot lacks some of the signal. */
+/* Factor of the variance for quality=high, below 1 because the pilot lacks some of the signal. */
 static const float COSINE_FACTOR = 0.8F;
 
 /* Standard deviation on each level of white noise of 1, by level-1 filter: the root of the mean energy of the
@@ -51,11 +49,11 @@ cl_int noise_index(const struct noise *noise, int level)
     return (level - 1) * noise->pitch;
 }
 
-/* Returns the noise of a plane at frequency k of a block of 8 x 8 cosines. White noise takes the level of the
- * frequency's octave. Measured noise is interpolated between levels, whose middle is at the root of 2 times
- * their lowest frequency, as it can be four times as strong on the next level: 0.08 dB on real pictures. If
- * it falls towards coarse levels, the octave's level has more, and counts: up to 0.4 dB in pictures that the
- * camera has denoised. */
+/* Returns the noise of a plane at frequency k of a block of 8 x 8 cosines. White noise has the level of the
+ * frequency's octave. Estimated noise can be four times as strong on the next level, so it is interpolated
+ * between levels, whose middle is at the root of 2 times their lowest frequency: 0.08 dB on real pictures.
+ * The octave's level is the minimum, which counts if noise falls towards coarse levels: up to 0.4 dB in
+ * pictures that the camera has denoised. */
 static float frequency_noise(const struct shape *shape, const struct image_noise *image, int channel, int k)
 {
     static const double LEVEL[COSINES] = {3.5, 3.5, 2.5, 1.915, 1.5, 1.178, 1, 1};
@@ -126,26 +124,36 @@ void noise_white(const struct shape *shape, double sigma, struct image_noise *im
 /* ---------------------------------------------------------------- counting */
 
 /* Returns the number of counted planes of all images and levels, without tones. */
-static int counted_all(const struct shape *shape)
+static int count_plane_levels(const struct shape *shape)
 {
     return shape->images * counted_planes(shape) * counted_levels(shape);
 }
 
 /* Returns the number of pairs of histograms: of planes, then of tones. */
-static int histograms_all(const struct shape *shape)
+static int count_histograms(const struct shape *shape)
 {
-    return counted_all(shape) + (shape_is_colour(shape) ? shape->images * NOISE_TONES : 0);
+    return count_plane_levels(shape) + (shape_is_colour(shape) ? shape->images * NOISE_TONES : 0);
 }
 
 size_t noise_counters(const struct shape *shape)
 {
-    return (size_t)histograms_all(shape) *
-           (CLASSES * BINS + CLASSES * sizeof(struct counted) / sizeof(cl_uint));
+    return (size_t)count_histograms(shape) *
+           (CLASSES * BINS + CLASSES * sizeof(struct energy_quantiles) / sizeof(cl_uint));
 }
 
-struct interval noise_neighbours(int height, struct interval own)
+struct dtcwt_rows noise_part_rows(const struct shape *pyramid, struct interval part, bool counts)
 {
-    return interval_clip((struct interval){own.begin - RADIUS, own.end + RADIUS}, height);
+    struct dtcwt_rows needed = {.places = counts ? NOISE_PLACES : 0};
+    int size = 0;
+    for (int level = 1; level <= pyramid->levels; level++) {
+        size = dtcwt_lowpass_size(pyramid->height, level);
+        const struct interval own = dtcwt_part_rows(part, pyramid->height, size / 2),
+                              one = {own.begin, own.begin + 1}, near = {own.begin - RADIUS, own.end + RADIUS};
+        needed.subbands[level] = interval_clip(counts ? near : one, size / 2);
+    }
+    needed.lowpass[pyramid->levels] = interval_align(dtcwt_part_rows(part, pyramid->height, size), 2);
+    dtcwt_forward_rows(pyramid, &needed);
+    return needed;
 }
 
 struct interval noise_live_rows(int height, struct interval own)
@@ -195,7 +203,7 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem count
 {
     const cl_int is_opponent = opponent;
     const bool by_tone = image && level == 1 && opponent && shape_is_colour(shape);
-    const cl_int tones_at = by_tone ? counted_all(shape) * CLASSES * BINS : -1;
+    const cl_int tones_at = by_tone ? count_plane_levels(shape) * CLASSES * BINS : -1;
     const cl_int columns = noise_places(subbands->width), rows = noise_places(subbands->height),
                  masked = live != NULL, channels = shape->channels, colours = shape->channels - shape->alpha;
     const cl_int2 range = {{own.begin, own.end}};
@@ -205,8 +213,9 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem count
         return STATUS_OK;
     if (masked)
         live_at = planes_geometry(live);
-    cl_mem cells = masked ? live->object : counters; /* any memory; the kernel does not read it */
-    image = by_tone ? image : subbands;              /* any planes */
+    /* Arguments that the kernel does not read may be any memory. */
+    cl_mem cells = masked ? live->object : counters;
+    image = by_tone ? image : subbands;
     struct kernel_launch work = run_work(run, "noise", "noise_energies", subbands);
     work.vector_width = VECTOR_SCALAR;
     work.width = columns;
@@ -220,9 +229,10 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem count
 enum status noise_find(struct run *run, const struct shape *shape, cl_mem counters,
                        struct image_noise *images, struct error *error)
 {
-    const cl_int all = histograms_all(shape), found_at = all * CLASSES * BINS;
+    const cl_int all = count_histograms(shape), found_at = all * CLASSES * BINS;
     const struct planes any = {.memory = run->memory};
-    struct counted *counts = allocate_zeroed((size_t)all * CLASSES, sizeof *counts, "the noise", error);
+    struct energy_quantiles *counts =
+        allocate_zeroed((size_t)all * CLASSES, sizeof *counts, "the noise", error);
     if (!counts)
         return STATUS_FAILED;
     struct kernel_launch work = run_work(run, "noise", "noise_quantiles", &any);
@@ -235,9 +245,9 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
         status = words_read(run->device, counters, (size_t)found_at,
                             (size_t)all * CLASSES * sizeof *counts / sizeof(cl_uint), counts, true, error);
     for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
-        /* Counts of level 1 are in the order of images; a level follows after all of them. */
+        /* A level has the counts of all images; noise_estimate steps from level to level. */
         images[i] = noise_estimate(shape, counts + i * counted_planes(shape) * CLASSES,
-                                   counts + (counted_all(shape) + i * NOISE_TONES) * CLASSES);
+                                   counts + (count_plane_levels(shape) + i * NOISE_TONES) * CLASSES);
     }
     if (status == STATUS_OK)
         run_report_noise(run, shape, images);
@@ -263,7 +273,7 @@ enum status noise_count_constant(struct run *run, const struct shape *shape, cl_
                   ARG(channels), ARG(is_opponent), ARG_MEMORY(counters));
 }
 
-/* Colours that are constant at a larger share of positions are left as they are. */
+/* Colours that are constant at a larger share of positions are not changed. */
 static const double CONSTANT_SHARE = 0.9;
 
 enum status noise_find_constant(struct run *run, const struct shape *shape, cl_mem counters, int width,

@@ -14,18 +14,20 @@
  * 3. Otherwise a linear model predicts the logarithm of the noise from the logarithms of both quantiles, on
  *    all levels, of the plane itself and of the other colours. tests/bench/noise_model.py fits it to pictures
  *    with known noise. It uses only ratios: twice the contrast gives twice the noise.
- * 4. The energies of brightness on level 1 are also counted by the brightness of their position. The 5%
- *    quantiles of eight ranges give a curve, by which all noise of the picture is multiplied.
+ * 4. The energies of brightness on level 1 are also counted by the brightness of their position, in eight
+ *    ranges (tones). Their 5% quantiles give a curve, by which the noise of all planes is multiplied.
  *
- * Pixels that are clipped, transparent or of one colour have no noise. They are dead, and are left out: a
- * cell, the pixels of one coefficient, is live as far as its pixels are (kernels/live.cl). Colours whose
- * noise differs by more than a factor of 4 are denoised separately. docs/denoising.md has the results.
+ * Pixels that are clipped, transparent or in areas of one colour show no noise. They are called dead, and do
+ * not count: the liveness of a cell, the pixels of one coefficient, is the share of its live pixels
+ * (kernels/live.cl). Colours whose noise differs by more than a factor of 4 are denoised separately.
+ * docs/denoising.md has the results.
  *
  * Sources: S. Olsen, "Estimation of noise in images: an evaluation", CVGIP 55 (1993), for quantiles; M.
  * Lebrun, M. Colom, J.-M. Morel, "The noise clinic", IPOL 5 (2015), for noise by level. */
 #ifndef CLIMG_WAVELET_NOISE_H
 #define CLIMG_WAVELET_NOISE_H
 
+#include "wavelet/dtcwt_design.h"
 #include "wavelet/noise_estimate.h"
 
 /* Noise on the device, for the kernels of shrinkage. */
@@ -34,11 +36,11 @@ struct noise {
                          of white noise that is as strong there; full scale is 1; 0: do not shrink */
     cl_mem variances; /* for each plane eight floats: 0.8 times the variance of the noise at the frequencies 0
                          to 7 of a block of 8 x 8 cosines (kernels/cosines.cl) */
-    cl_mem tones;     /* the curve of each image (kernels/tones.h): its first value and the differences to the
+    cl_mem tones;     /* the curve of each image (kernels/tones.h): its first value, then differences to the
                          next ones */
-    cl_int tone_channels; /* planes of an image, with one curve; 0: no image has a curve */
+    cl_int tone_channels; /* planes of an image, which share its curve; 0: no image has a curve */
     cl_int pitch;         /* floats from level to level, in sigma */
-    cl_int parent_offset; /* floats from a level to its parents' level; 0: take theirs for equally strong */
+    cl_int parent_offset; /* floats from a level to its parents' level, in sigma; 0: equal noise is assumed */
 };
 
 /* Returns the index in noise->sigma of a level's first plane. Levels count from 1. */
@@ -54,7 +56,7 @@ enum status noise_set(struct run *run, const struct shape *shape, const struct i
  * On each level it is multiplied by the gain of the transform's filters. */
 void noise_white(const struct shape *shape, double sigma, struct image_noise *images);
 
-/* ---------------------------------------------------------------- estimating
+/* ---------------------------------------------------------------- estimate
  *
  * The caller allocates noise_counters(shape) counters of 32 bits, all zero, calls noise_count for the
  * subbands of each level, in any ranges of rows, and then noise_find. */
@@ -62,13 +64,15 @@ void noise_white(const struct shape *shape, double sigma, struct image_noise *im
 /* Returns the number of counters for a pyramid of this shape. */
 size_t noise_counters(const struct shape *shape);
 
-/* Returns the subband rows that counting rows `own` of a level of `height` rows reads. */
-struct interval noise_neighbours(int height, struct interval own);
+/* Returns the rows of a pyramid from which a pass over the image computes the last lowpass, for rows `part`
+ * of the image. If the pass `counts` energies, too, subbands have the rows that this takes; else they have
+ * one row, as planes cannot be empty. */
+struct dtcwt_rows noise_part_rows(const struct shape *pyramid, struct interval part, bool counts);
 
 /* Counts the energies of rows `own` of a level; `subbands` has their neighbours, too. `live` has the level's
  * live cells; NULL: all coefficients that are not 0 are live. `opponent`: three colours are brightness and
- * two differences. `image` has the pixels below the rows, in opponent colours, from which level 1 takes the
- * brightness of a position; NULL: noise by brightness is not counted. Levels above NOISE_LEVELS are ignored.
+ * two differences. `image` has the pixels of the rows, in opponent colours, which give the brightness of
+ * positions on level 1; NULL: energies are not counted by brightness. Levels above NOISE_LEVELS are ignored.
  */
 enum status noise_count(struct run *run, const struct shape *shape, cl_mem counters, int level,
                         const struct planes *subbands, bool opponent, const struct planes *live,
@@ -80,8 +84,8 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
 
 /* ---------------------------------------------------------------- constant colours
  *
- * A colour that is constant in nine tenths of the picture, as in an RGB file of one fluorescent dye, is left
- * as it is, also if the noise is given. noise_count_constant is called for all rows of the image, in any
+ * A colour that is constant in nine tenths of the picture, as in an RGB file of one fluorescent dye, is not
+ * changed, also if the noise is given. noise_count_constant is called for all rows of the image, in any
  * ranges, then noise_find_constant with the image's size. */
 
 /* Counts positions with constant colours in rows `own`. Uses three of the zeroed counters per image. */
@@ -100,8 +104,8 @@ enum status noise_find_constant(struct run *run, const struct shape *shape, cl_m
 struct interval noise_live_rows(int height, struct interval own);
 
 /* Computes `rows` of a level's live cells: for level 1 from the image, for others from the cells of the
- * `finer` level. If `live` is zeroed, planes of these rows are allocated, which the caller releases; else
- * `live` has these rows, and they are overwritten. */
+ * `finer` level. If *live is zeroed, its planes are allocated with these rows, and the caller releases them;
+ * otherwise it has planes that include these rows. */
 enum status noise_live(struct run *run, const struct value *image, const struct planes *finer, int level,
                        struct interval rows, struct planes *live, struct error *error);
 

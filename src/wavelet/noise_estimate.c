@@ -47,16 +47,17 @@ static const double WHITE_MEDIAN = 0.015, WHITE_SPREAD = 0.32;
 /* Rise of the 5% quantile's logarithm from level 1 to 2 that makes white noise unlikely. */
 static const double WHITE_RISE = 0.2;
 
-/* Largest spread (logarithm of median / 5% quantile) of level 1 in class 1: above, the positions are edges of
- * a drawing, not noise. Noise and texture between spots of one colour have at most 1.3, text at least 2. */
+/* Largest spread (logarithm of median / 5% quantile) of level 1 in class 1. Positions with a larger one are
+ * edges of a drawing, not noise: noise and texture between spots of one colour have at most 1.3, text at
+ * least 2. */
 static const double MAX_SPREAD = 1.5;
 
 /* If a smaller share of the positions of level 1 is in class 0, dead pixels are scattered over the picture.
  * Their edges then add energy to coarse levels, whose filters reach over them. */
 static const double MOSTLY_LIVE = 0.8;
 
-/* Typical rise of the logarithms of the quantiles from a level to the next coarser one, where e is the spread
- * less WHITE_SPREAD:
+/* Typical rise of the logarithms of the quantiles from a level to the next coarser one, for a spread of
+ * WHITE_SPREAD + e:
  *
  *     5% quantile: 1.4 min(e, 2),   median: 1.7 (1 - exp(-e / 0.6)),   85%: 1.6 (1 - exp(-e / 0.15))
  *
@@ -74,13 +75,14 @@ static const double MIN_STRENGTH = 0.5 / 255;
 static const double BIORT_CORRECTIONS[][QUANTILES] = {
     {0, 0, 0}, {0.032, 0.009, -0.004}, {0.498, 0.063, -0.012}, {0.037, 0.012, -0.001}};
 
-/* Places of a tone whose quantile counts as much as the prior, which is a factor of 1; fewest places; and the
- * bounds of its energy. */
+/* Number of places at which the quantile of a tone counts as much as the prior, a factor of 1; smallest
+ * number of places; and bounds of a tone's energy relative to the mean. */
 static const double TONE_PRIOR = 100, MIN_TONE_PLACES = 8, MIN_TONE = 0.4, MAX_TONE = 2.5;
 
-/* Differences of the logarithms of energies of colour noise, between levels or colours, that make white noise
- * unlikely: each is at most 0.4 for simulated white noise, mostly 0; the root of their squares' sum is at
- * least 0.9 for cameras. Difference between brightness and colour up to which the former is moved. */
+/* Differences of the logarithms of the energies of colour noise, between levels or colours, that make white
+ * noise unlikely: simulated white noise has at most 0.4 each, mostly 0; cameras have a root of the sum of
+ * squares of at least 0.9. Then the difference between brightness and colour up to which the former is
+ * corrected. */
 static const double WHITE_COLOUR = 0.4, WHITE_NEAR = 1.5;
 
 int counted_planes(const struct shape *shape)
@@ -108,26 +110,29 @@ static double bin_begin(cl_uint bin)
 }
 
 /* Returns a quantile, interpolated within its bin. */
-static double find_quantile(const struct counted *counted, int i)
+static double find_quantile(const struct energy_quantiles *quantiles, int i)
 {
-    const double low = bin_begin(counted->quantile[i].bin), high = bin_begin(counted->quantile[i].bin + 1);
-    const double own = counted->quantile[i].own > 0 ? counted->quantile[i].own : 1;
-    return low + (high - low) * (QUANTILE_SHARES[i] * counted->total - counted->quantile[i].below) / own;
+    const double low = bin_begin(quantiles->quantile[i].bin),
+                 high = bin_begin(quantiles->quantile[i].bin + 1);
+    const double own = quantiles->quantile[i].own > 0 ? quantiles->quantile[i].own : 1;
+    return low + (high - low) * (QUANTILE_SHARES[i] * quantiles->total - quantiles->quantile[i].below) / own;
 }
 
 /* The features of a plane. */
 struct features {
-    double of[NOISE_LEVELS][QUANTILES]; /* logarithms of the quantiles */
-    bool is_found;                      /* false: the plane has too few live positions, or is a drawing */
+    double logs[NOISE_LEVELS][QUANTILES]; /* logarithms of the quantiles */
+    bool is_found;                        /* false: the plane has too few live positions, or is a drawing */
 };
 
-/* Computes the features of a plane. `every` is 2 if every second position along an axis was counted, else 1.
+/* Computes the features of a plane. `every` is 2 if only every second position along an axis was counted,
+ * else 1.
  *
  * Levels beyond the pyramid and levels with too few live positions get the features of the finer level. If
- * dead pixels are scattered over the picture (small highlights), features rise from level to level at most as
- * is typical. Without this bound the model took the energy of the highlights' edges for texture, and
- * estimated 0.7 to 0.9 of the noise, which cost up to 2 dB. */
-static struct features find_features(const struct shape *shape, const struct counted *counts, int every)
+ * dead pixels are scattered over the picture (small highlights), the rise from level to level is limited to
+ * the typical one. Without this limit the model took the energy of the highlights' edges for texture, and
+ * found 0.7 to 0.9 of the noise, which cost up to 2 dB. */
+static struct features find_features(const struct shape *shape, const struct energy_quantiles *counts,
+                                     int every)
 {
     const double least = exact_log(MIN_ENERGY), *shift = BIORT_CORRECTIONS[shape->biort];
     const int step = shape->images * counted_planes(shape) * CLASSES;
@@ -135,30 +140,30 @@ static struct features find_features(const struct shape *shape, const struct cou
     bool is_scattered = false;
     for (int level = 0; level < NOISE_LEVELS; level++) {
         /* Class 0 if it has enough positions, else both classes. Enough is 1%, and 12 or half of all. */
-        double *to = features.of[level], bound[QUANTILES];
+        double *to = features.logs[level], bound[QUANTILES];
         const bool is_counted = level < counted_levels(shape);
-        const struct counted *counted = counts + (is_counted ? level * step : 0);
+        const struct energy_quantiles *quantiles = counts + (is_counted ? level * step : 0);
         const int columns = ceil_div(noise_places(dtcwt_lowpass_size(shape->width, level + 1) / 2), every),
                   rows = ceil_div(noise_places(dtcwt_lowpass_size(shape->height, level + 1) / 2), every),
                   places = columns * rows;
         const int few = (places + 1) / 2 < 12 ? (places + 1) / 2 : 12,
                   wanted = ORIENTATIONS * (places / 100 > few ? places / 100 : few);
-        const int class = (int)counted[0].total >= wanted ? 0 : 1;
-        const bool enough = is_counted && (int)counted[class].total >= wanted;
+        const int class = (int)quantiles[0].total >= wanted ? 0 : 1;
+        const bool enough = is_counted && (int)quantiles[class].total >= wanted;
         for (int i = 0; i < QUANTILES; i++) {
-            const double value = enough ? find_quantile(&counted[class], i) : 0;
+            const double value = enough ? find_quantile(&quantiles[class], i) : 0;
             to[i] = value > MIN_ENERGY ? exact_log(value) : least;
         }
         if (level == 0) {
             features.is_found = enough && (class == 0 || to[1] - to[0] < MAX_SPREAD);
-            is_scattered = counted[0].total < MOSTLY_LIVE * ORIENTATIONS * places;
+            is_scattered = quantiles[0].total < MOSTLY_LIVE * ORIENTATIONS * places;
             for (int i = 0; i < QUANTILES; i++)
                 to[i] += shift[i];
             continue;
         }
         /* The bound: the finer level's features, plus the typical rise. */
         for (int i = 0; i < QUANTILES; i++)
-            bound[i] = features.of[level - 1][i] - (level == 1 ? shift[i] : 0);
+            bound[i] = features.logs[level - 1][i] - (level == 1 ? shift[i] : 0);
         const double excess = bound[1] - bound[0] - WHITE_SPREAD;
         if (is_counted && is_scattered && excess > 0) {
             bound[0] += RISE_LOW * fmin(excess, RISE_LOW_EXCESS);
@@ -176,27 +181,27 @@ static struct features find_features(const struct shape *shape, const struct cou
  *
  *     log energy = base + weights . (features - base) + constant,   base = mean of all features
  *
- * so that the model uses only ratios. Without texture the median is used instead, and in between a mixture.
- * If flat places have no more energy on level 2 than on level 1, the noise of a colour picture is white: no
- * level has less than level 1. Of cameras level 2 has at least exp(0.5) times as much. */
+ * so that the model uses only ratios. Without texture it is the median instead, and in between a mixture. If
+ * flat places have no more energy on level 2 than on level 1, the noise of a colour picture is white, and no
+ * level gets less than level 1. Cameras have at least exp(0.5) times as much on level 2. */
 static void apply_model(int model, const struct features *own, const struct features *others[2], int levels,
                         float sigma[MAX_LEVELS][4], int channel)
 {
     double f[2 * NOISE_LEVELS * QUANTILES], base = 0;
     const int count = NOISE_LEVELS * QUANTILES;
     for (int i = 0; i < count; i++) {
-        f[i] = own->of[i / QUANTILES][i % QUANTILES];
-        f[count + i] =
-            0.5 * (others[0]->of[i / QUANTILES][i % QUANTILES] + others[1]->of[i / QUANTILES][i % QUANTILES]);
+        f[i] = own->logs[i / QUANTILES][i % QUANTILES];
+        f[count + i] = 0.5 * (others[0]->logs[i / QUANTILES][i % QUANTILES] +
+                              others[1]->logs[i / QUANTILES][i % QUANTILES]);
         base += (f[i] + f[count + i]) / (2 * count);
     }
-    const double rise = fmax(own->of[1][0] - own->of[0][0], 0) / WHITE_RISE,
+    const double rise = fmax(own->logs[1][0] - own->logs[0][0], 0) / WHITE_RISE,
                  white = model < 2 ? exact_exp(-rise * rise) : 0,
-                 flat = own->of[0][0] + WHITE_SPREAD + WHITE_MEDIAN;
+                 flat = own->logs[0][0] + WHITE_SPREAD + WHITE_MEDIAN;
     for (int level = 0; level < levels; level++) {
         const int at = level < NOISE_LEVELS ? level : NOISE_LEVELS - 1;
         const float *weights = noise_models[model][at];
-        const double *low = own->of[at], *middle = low + 1;
+        const double *low = own->logs[at], *middle = low + 1;
         double sum = base + (double)weights[NOISE_FEATURES - 1];
         for (int i = 0; i < 2 * count; i++)
             sum += (double)weights[i] * (f[i] - base);
@@ -222,43 +227,44 @@ static double find_strength(const struct image_noise *noise, int levels, int cha
     return exact_exp(sum);
 }
 
-/* Returns the probability that the noise of a colour picture is white: 1 if colour differences, which have
- * little texture, have the same noise on levels 1 to 3, and both as much. Then all three planes have as much,
- * and brightness, in which texture may pass for noise, is moved to it if it is near. */
+/* Returns the probability that the noise of a colour picture is white: 1 if both colour differences, which
+ * have little texture, have the same noise on levels 1 to 3. Brightness then has this noise, too. Its
+ * estimate, which may contain texture, is corrected if it is near. */
 static double apply_whiteness(struct image_noise *noise, int levels)
 {
-    double away[3] = {0, 0, 0}, logs[3], distance = 0;
+    double differences[3] = {0, 0, 0}, logs[3], distance = 0;
     for (int c = 1; c < 3; c++) {
         logs[c] = 2 * exact_log(find_strength(noise, levels, c));
         for (int level = 0; level < 2; level++)
-            away[level] +=
+            differences[level] +=
                 exact_log((double)noise->sigma[level + 1][c]) - exact_log((double)noise->sigma[level][c]);
     }
-    away[2] = logs[1] - logs[2];
+    differences[2] = logs[1] - logs[2];
     for (int i = 0; i < 3; i++)
-        distance += away[i] * away[i] / (WHITE_COLOUR * WHITE_COLOUR);
+        distance += differences[i] * differences[i] / (WHITE_COLOUR * WHITE_COLOUR);
     const double white = exact_exp(-distance), colour = 0.5 * (logs[1] + logs[2]),
-                 off = (2 * exact_log(fmax((double)noise->sigma[0][0], MIN_STRENGTH)) - colour) / WHITE_NEAR,
-                 share = white * exact_exp(-off * off);
+                 offset =
+                     (2 * exact_log(fmax((double)noise->sigma[0][0], MIN_STRENGTH)) - colour) / WHITE_NEAR,
+                 share = white * exact_exp(-offset * offset);
     for (int level = 0; level < levels; level++)
         noise->sigma[level][0] =
             (float)exact_exp((1 - share) * exact_log((double)noise->sigma[level][0]) + share * 0.5 * colour);
     return white;
 }
 
-/* Computes the curve of the noise by brightness, `share` of it: 0 is a factor of 1. `counts` points to the
- * image's first tone. A tone's energy is its 5% quantile over the mean of all tones', pulled to 1 if few
- * places have the tone. */
-static void find_tones(const struct counted *counts, double share, float tones[NOISE_TONES])
+/* Computes the factors of the noise by brightness, raised to the power `share`. `counts` points to the
+ * image's first tone. A tone's energy is its 5% quantile, relative to the mean of all tones; with few places
+ * it is closer to 1. */
+static void find_tone_factors(const struct energy_quantiles *counts, double share, float tones[NOISE_TONES])
 {
     double energies[NOISE_TONES], sum = 0, total = 0;
     for (int k = 0; k < NOISE_TONES; k++) {
-        const struct counted *counted = &counts[k * CLASSES];
-        if (counted->total < ORIENTATIONS * MIN_TONE_PLACES)
+        const struct energy_quantiles *quantiles = &counts[k * CLASSES];
+        if (quantiles->total < ORIENTATIONS * MIN_TONE_PLACES)
             continue;
-        energies[k] = fmax(find_quantile(counted, 0), MIN_ENERGY);
-        sum += counted->total * energies[k];
-        total += counted->total;
+        energies[k] = fmax(find_quantile(quantiles, 0), MIN_ENERGY);
+        sum += quantiles->total * energies[k];
+        total += quantiles->total;
     }
     for (int k = 0; k < NOISE_TONES; k++) {
         const double places = (double)counts[k * CLASSES].total / ORIENTATIONS;
@@ -269,8 +275,8 @@ static void find_tones(const struct counted *counts, double share, float tones[N
     }
 }
 
-struct image_noise noise_estimate(const struct shape *shape, const struct counted *counts,
-                                  const struct counted *tones)
+struct image_noise noise_estimate(const struct shape *shape, const struct energy_quantiles *counts,
+                                  const struct energy_quantiles *tones)
 {
     const int planes = counted_planes(shape), levels = shape->levels,
               colours = shape->channels - shape->alpha;
@@ -288,17 +294,17 @@ struct image_noise noise_estimate(const struct shape *shape, const struct counte
         return noise;
     }
     /* Red, green and blue, each alone. */
-    double least = HUGE_VAL, most = 0;
+    double weakest = HUGE_VAL, strongest = 0;
     int empty = 0; /* number of constant colours */
     for (int c = 0; c < 3; c++) {
         const struct features *own = &features[3 + c];
         apply_model(2, own, (const struct features *[]){own, own}, levels, separate.sigma, c);
         const double strength = find_strength(&separate, levels, c);
-        least = strength < least ? strength : least;
-        most = strength > most ? strength : most;
-        empty += !own->is_found || own->of[0][1] <= exact_log(MIN_ENERGY) + 0.5;
+        weakest = fmin(strength, weakest);
+        strongest = fmax(strength, strongest);
+        empty += !own->is_found || own->logs[0][1] <= exact_log(MIN_ENERGY) + 0.5;
     }
-    if (empty == 1 || empty == 2 || most > MAX_NOISE_RATIO * least)
+    if (empty == 1 || empty == 2 || strongest > MAX_NOISE_RATIO * weakest)
         return separate;
     /* Opponent colours, each with the other two. */
     noise.factor = COLOUR_FACTOR;
@@ -308,6 +314,6 @@ struct image_noise noise_estimate(const struct shape *shape, const struct counte
     }
     /* Noise that is not white comes from a camera, and depends on brightness. */
     if (levels >= 3 && features[0].is_found && features[1].is_found && features[2].is_found)
-        find_tones(tones, 1 - apply_whiteness(&noise, levels), noise.tones);
+        find_tone_factors(tones, 1 - apply_whiteness(&noise, levels), noise.tones);
     return noise;
 }

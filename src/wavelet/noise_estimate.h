@@ -12,8 +12,9 @@ enum {               /* the same in kernels/noise.cl */
        QUANTILES = 3 /* of a histogram */
 };
 
-/* Quantiles of a plane and level, of class 0 alone or of both classes; written by noise_quantiles. */
-struct counted {
+/* Quantiles of the energies of a plane and level: class 0 alone, or both classes. Written by the kernel
+ * noise_quantiles. */
+struct energy_quantiles {
     cl_uint total; /* number of energies */
     struct {
         cl_uint bin;   /* of the quantile */
@@ -22,22 +23,22 @@ struct counted {
     } quantile[QUANTILES];
 };
 
-/* Positions along each axis of a level at which energies are counted; smaller levels are counted completely.
- * More would not help, as the model's error is larger than the quantiles'. */
+/* Positions along an axis of a level at which energies are counted; smaller levels are counted completely.
+ * More would not help, as the model has a larger error than the quantiles. */
 enum { NOISE_PLACES = 64 };
 
-/* Return the number of counted planes of an image, three colours being counted twice (noise.c), and the
- * number of counted levels. */
+/* Return the number of counted planes of an image, which for three colours is six (noise.c), and of counted
+ * levels. */
 int counted_planes(const struct shape *shape);
 int counted_levels(const struct shape *shape);
 
 /* Returns the number of positions along an axis of n coefficients. */
 int noise_places(int n);
 
-/* Estimates the noise of an image: of its planes, of opponent colours, or of red, green and blue if these
- * differ too much or one is constant. `counts` points to the image's first plane on level 1, `tones` to its
- * first tone. */
-struct image_noise noise_estimate(const struct shape *shape, const struct counted *counts,
-                                  const struct counted *tones);
+/* Estimates the noise of an image. Three colours are opponent colours, or red, green and blue if the noise of
+ * these differs too much or one is constant. `counts` points to the image's first plane on level 1, `tones`
+ * to its first tone. */
+struct image_noise noise_estimate(const struct shape *shape, const struct energy_quantiles *counts,
+                                  const struct energy_quantiles *tones);
 
 #endif

@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Radius of the local energy, 5 x 5 coefficients: SIDE in kernels/shrink.h. That instead of the paper's 7 x
- * 7, and parents that cover their children, gain 0.09 dB on BSD68 at sigma 25. */
+/* Radius of the window of the local energy, 5 x 5 coefficients: SIDE in kernels/shrink.h. Together with
+ * parents that cover their children it gains 0.09 dB on BSD68 at sigma 25, compared with the paper's 7 x 7.
+ */
 enum { RADIUS = 2 };
 
 /* Work-groups are one row of work-items, as the kernel assumes. */
@@ -84,13 +85,14 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float d
                                : status;
 }
 
-/* Computes the factors of the noise for rows of a level's coefficients, from its denoised lowpass, in scratch
- * planes: one of each image. */
-static enum status find_tones(struct run *run, const struct noise *noise, int level,
-                              const struct planes *subbands, struct interval rows,
-                              const struct planes *lowpass, struct planes *tones, struct error *error)
+/* Computes the factors of the noise for rows of a level's coefficients, from the brightness of its denoised
+ * lowpass: a scratch plane for each image. */
+static enum status compute_tones(struct run *run, const struct noise *noise, int level,
+                                 const struct planes *subbands, struct interval rows,
+                                 const struct planes *lowpass, struct planes *tones, struct error *error)
 {
-    const double white = 1.7320508075688772 * (1 << (level - 1)); /* in opponent colours, times the gain */
+    const double white =
+        1.7320508075688772 * (1 << (level - 1)); /* sqrt(3), as opponent colours, times the gain */
     const cl_float scale = (cl_float)(0.25 / white);
     const int images = lowpass->channels / noise->tone_channels;
     if (run_scratch(run, subbands->width, subbands->height, rows, 1, images, tones, error) != STATUS_OK)
@@ -102,15 +104,14 @@ static enum status find_tones(struct run *run, const struct noise *noise, int le
                   ARG(noise->tone_channels), ARG_MEMORY(noise->tones));
 }
 
-/* Shrinks one level into the rows of dst, in two kernels: energies, then coefficients. `parents` is NULL if
- * the level has none: the kernel then gets an index of -1 for their noise, and does not read them. `tones` is
- * NULL if the noise is the same everywhere. */
+/* Shrinks one level into the rows of dst, in two kernels: energies, then coefficients. `parents` and `tones`
+ * may be NULL; the kernel then gets other planes, which it does not read. */
 static enum status shrink_cpu(struct run *run, const struct noise *noise, int level,
                               const struct planes *subbands, const struct planes *parents,
                               const struct planes *tones, const struct planes *dst, struct error *error)
 {
     const cl_int tone_channels = tones ? noise->tone_channels : 0;
-    cl_int at = noise_index(noise, level), above = parents ? at + noise->parent_offset : -1;
+    cl_int at = noise_index(noise, level), parents_at = parents ? at + noise->parent_offset : -1;
     struct interval out = {dst->first_row, dst->first_row + dst->rows};
     struct planes energies;
     parents = parents ? parents : subbands;
@@ -125,7 +126,7 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
     work.height = dst->rows;
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents),
                                 ARG_PLANES(&energies), ARG_PLANES(dst), ARG_MEMORY(noise->sigma), ARG(at),
-                                ARG(above), ARG_PLANES(tones), ARG(tone_channels));
+                                ARG(parents_at), ARG_PLANES(tones), ARG(tone_channels));
     run_scratch_release(run, &energies);
     return status;
 }
@@ -139,7 +140,7 @@ static enum status shrink_gpu(struct run *run, const struct noise *noise, int le
     bool images = run->memory == MEMORY_IMAGE;
     int pixel = images ? 1 : GPU_LANES, halo = images ? RADIUS : 1;
     int planes = planes_depth(dst) / 2; /* a subband has two layers */
-    cl_int at = noise_index(noise, level), above = parents ? at + noise->parent_offset : -1;
+    cl_int at = noise_index(noise, level), parents_at = parents ? at + noise->parent_offset : -1;
     struct kernel_launch work = run_configured(run, "shrink_gpu", &shrink_configs, dst);
     parents = parents ? parents : subbands;
     tones = tones ? tones : subbands;
@@ -148,7 +149,7 @@ static enum status shrink_gpu(struct run *run, const struct noise *noise, int le
     work.height = planes;
     work.depth = groups_of_rows;
     return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(dst),
-                  ARG_MEMORY(noise->sigma), ARG(at), ARG(above), ARG_PLANES(tones), ARG(tone_channels));
+                  ARG_MEMORY(noise->sigma), ARG(at), ARG(parents_at), ARG_PLANES(tones), ARG(tone_channels));
 }
 
 /* Shrinks one level on either kind of device. */
@@ -197,7 +198,7 @@ static enum status shrink_strip(struct run *run, const struct noise *noise, cons
     struct planes clean, tones;
     enum status status = scratch_like(run, noisy, wanted, SUBBAND_LAYERS, &clean, error);
     if (status == STATUS_OK && by_tone)
-        status = find_tones(run, noise, level, noisy, wanted, lowpass, &tones, error);
+        status = compute_tones(run, noise, level, noisy, wanted, lowpass, &tones, error);
     if (status == STATUS_OK)
         status = shrink_level(run, noise, level, noisy, parents, by_tone ? &tones : NULL, &clean, error);
     if (status == STATUS_OK && by_tone)
@@ -261,8 +262,8 @@ static enum status opponent_level(struct run *run, const struct value *in, int l
     return opponent_colours(run, &in->shape, 1, images, false, subbands, changed, error);
 }
 
-/* Finds the noise of a pyramid of red, green and blue. Without the image, clipped and constant pixels are not
- * known: only coefficients that are 0 are left out. */
+/* Sets the noise to white noise, or with NAN estimates it from a pyramid of red, green and blue. As there is
+ * no image to find clipped and constant pixels, only coefficients that are 0 do not count. */
 static enum status shrink_find_noise(struct run *run, double sigma, const struct value *in,
                                      struct image_noise *images, struct error *error)
 {
@@ -279,8 +280,8 @@ static enum status shrink_find_noise(struct run *run, double sigma, const struct
     return status == STATUS_OK ? noise_find(run, shape, counters, images, error) : status;
 }
 
-/* Shrinks the subbands of colour images. Two levels are in opponent colours at a time, children and parents,
- * so that memory is needed for these and not for a second pyramid. */
+/* Shrinks the subbands of colour images. Converts two levels to opponent colours at a time, children and
+ * parents, instead of a second pyramid. */
 static enum status shrink_colours(struct run *run, const struct noise *noise,
                                   const struct image_noise *images, const struct value *in, struct value *out,
                                   struct error *error)

@@ -14,14 +14,14 @@
 #include "wavelet/noise.h"
 
 /* Shrinks a pyramid and inverts it to rows `out->rows` of the image, as dtcwt_inverse does. Allocates the
- * image's planes. A strip of a level is shrunk just before the inverse reads it, so it needs memory for one
- * strip, which stays in the caches. If `in` has planes of one level beyond its shape's, these are the parents
- * of the coarsest level; else that has none (y2 = 0). */
+ * image's planes. A strip of a level is shrunk just before the inverse reads it, from the caches, so memory
+ * is needed for one strip. If `in` has planes of one level more than its shape, these are the parents of the
+ * coarsest level; otherwise it has none (y2 = 0). */
 enum status shrink_inverse(struct run *run, const struct noise *noise, const struct value *in,
                            struct value *out, struct error *error);
 
-/* Shrinks and inverts all rows from the coarsest level to level `finest` + 1. The result, the lowpass of
- * level `finest`, is in scratch planes. */
+/* Shrinks and inverts only the levels after `finest`, all rows, to the lowpass of level `finest` in scratch
+ * planes. */
 enum status shrink_inverse_to(struct run *run, const struct noise *noise, int finest, const struct value *in,
                               struct planes *lowpass, struct error *error);
 
@@ -38,7 +38,7 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float d
                              const struct image_noise *images, bool separate, const struct planes *src,
                              const struct planes *dst, struct error *error);
 
-/* Extends the subband rows of each level to those that shrinking reads: 2 neighbours on each side, and the
+/* Extends the subband rows of each level to those that shrinking reads: two more on each side, and the
  * parents of the finer level's rows. */
 void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows);
 

@@ -11,3 +11,4 @@ climg 1.jpg 2.jpg --stack median,sigma=2 mean.png
 climg 1.jpg 2.jpg --stack mean
 climg 1.jpg 2.jpg --stack mean missing/mean.png
 climg 1.jpg 2.jpg --stack mean -o 2.jpg
+climg 1.jpg 2.jpg --align previous --stack mean,pages=yes mean.png

@@ -138,6 +138,16 @@ def test_background_leaves_missing_values_out(tmp_path, rng, form, memory):
     assert equal(actual, run_stage(tmp_path, spoilt, "--background 10,method=divide", form, memory, 16)[0]).all()
 
 
+@every_way
+def test_large_areas_stay_missing(tmp_path, rng, form, memory):
+    """Beyond the reach of the blur there is no valid value to divide by."""
+    picture = rng.random((60, 200, 1)).astype(np.float32) + 0.5
+    picture[:, 80:] = np.nan
+    picture[40, 170] = np.inf
+    out, _ = run_stage(tmp_path, picture, "--background 3,method=divide", form, memory)
+    assert equal(out[:, 80:], picture[:, 80:]).all() and np.isfinite(out[:, :80]).all()
+
+
 @pytest.mark.some(4)
 @every_way
 @pytest.mark.parametrize("alpha", [False, True])

@@ -223,6 +223,21 @@ def test_crop_inside_of_quarters_cuts_nothing(tmp_path, rng, degrees):
     assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), np.rot90(samples, -degrees // 90))
 
 
+@pytest.mark.parametrize("form", ["cpu", "gpu"])
+@pytest.mark.parametrize("height, width", [(40, 60), (61, 33), (30, 30)])
+def test_crop_same_of_quarters_repeats_the_border(tmp_path, rng, height, width, form):
+    """A picture turned by 90 degrees does not cover its old size: the border's pixels do, also for samples of files."""
+    picture = rng.integers(0, 256, (height, width, 3), np.uint8)
+    harness.write_tiff(tmp_path / "in.tif", picture)
+    middle_y, middle_x = (height - 1) / 2, (width - 1) / 2
+    y, x = np.mgrid[:height, :width].astype(float) - np.array([middle_y, middle_x])[:, None, None]
+    for degrees, (from_x, from_y) in {90: (y, -x), 180: (-x, -y), 270: (-y, x)}.items():
+        harness.run("in.tif", "--rotate", f"{degrees},crop=same,filter=nearest", "-y", "out.tif", cwd=tmp_path, env={"CLIMG_CLASS": form})
+        row, column = np.floor(from_y + middle_y + 0.5).astype(int), np.floor(from_x + middle_x + 0.5).astype(int)
+        expected = picture[row.clip(0, height - 1), column.clip(0, width - 1)]
+        assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), expected), degrees
+
+
 def test_angle_is_clockwise(tmp_path):
     """A point 15 to the right of the centre goes down by 9 and back by 3."""
     samples = np.zeros((41, 41, 1), np.uint8)
