@@ -29,15 +29,15 @@ struct reader {
     bool copied;              /* reader_copy was called: the output has the data after the picture, too */
     /* The format fills in the rest. */
     struct image_info info; /* reader.c frees its metadata */
-    /* Files with inks: info describes their samples, `converted` the RGB that reader_info returns; it borrows
-     * from info and from the target. */
+    /* Files of CMYK and L*a*b*: info describes their samples, `converted` the RGB that reader_info returns;
+     * it borrows from info and from the target. */
     struct image_info converted;
-    struct ink_conversion *inks;
-    unsigned char *ink_row; /* a row of the file's samples */
-    int page_count;         /* 1 unless the format sets it */
-    bool plain;             /* the current page's rows need no decoding */
-    uint64_t memory;        /* bytes that decoding the current page takes */
-    bool rounded;           /* some samples lost precision when they became floats of 32 bits */
+    struct rgb_conversion *to_rgb; /* NULL: info describes gray or RGB */
+    unsigned char *file_row;       /* a row of the file's samples */
+    int page_count;                /* 1 unless the format sets it */
+    bool plain;                    /* the current page's rows need no decoding */
+    uint64_t memory;               /* bytes that decoding the current page takes */
+    bool rounded;                  /* some samples lost precision when they became floats of 32 bits */
 };
 
 /* Returns the number of the last page to read, by the options. The file may have fewer. */

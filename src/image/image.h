@@ -39,8 +39,8 @@ struct image_info {
     bool alpha;             /* the last channel is alpha */
     bool premultiplied;     /* colour is already multiplied by alpha (TIFF's associated alpha) */
     enum sample_type type;
-    enum inks inks;  /* of the file; the reader makes RGB of them */
-    double white[2]; /* x and y of the white of L*a*b*; 0: D50 */
+    enum colour_model colour_model; /* of the file; reader_info has RGB or gray */
+    double white[2];                /* x and y of the white of L*a*b*; 0: D50 */
     /* The next seven describe the file that was read. */
     int bits;                     /* bits of its samples, if `type` has more; else 0 */
     bool palette;                 /* its pixels are indices into a palette */

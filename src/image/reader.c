@@ -119,32 +119,32 @@ static enum status identify(struct reader *common, const char *path, struct erro
                : fail(error, STATUS_FAILED, "is %s, which --only does not accept", common->format->name);
 }
 
-static void close_inks(struct reader *reader)
+static void close_rgb_conversion(struct reader *reader)
 {
-    inks_close(reader->inks);
-    free(reader->ink_row);
-    reader->inks = NULL;
-    reader->ink_row = NULL;
+    rgb_conversion_close(reader->to_rgb);
+    free(reader->file_row);
+    reader->to_rgb = NULL;
+    reader->file_row = NULL;
 }
 
-/* After a header was read: opens the conversion of its inks, if it has some. */
-static enum status open_inks(struct reader *reader, struct error *error)
+/* After a header was read: opens its conversion to RGB, if its colours are CMYK or L*a*b*. */
+static enum status open_rgb_conversion(struct reader *reader, struct error *error)
 {
     struct image_info *info = &reader->info;
     const struct colour_space *target =
         reader->options.target != NULL ? reader->options.target : colour_space_builtin(COLOUR_SRGB);
-    close_inks(reader);
-    if (info->inks == INKS_NONE)
+    close_rgb_conversion(reader);
+    if (info->colour_model == COLOUR_MODEL_RGB)
         return STATUS_OK;
     if (target == NULL)
         return fail_memory(error, "out of memory for a colour space");
     if (info->type != SAMPLE_UINT8 && info->type != SAMPLE_UINT16)
         return fail(error, STATUS_FAILED, "CMYK and L*a*b* of %s samples are not supported",
                     sample_name(info->type));
-    reader->ink_row = allocate(row_size(info), "a row of inks", error);
-    if (reader->ink_row == NULL || inks_open(info, target, &reader->inks, error) != STATUS_OK)
+    reader->file_row = allocate(row_size(info), "a row", error);
+    if (reader->file_row == NULL || rgb_conversion_open(info, target, &reader->to_rgb, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (!inks_have_profile(reader->inks))
+    if (!rgb_conversion_has_profile(reader->to_rgb))
         metadata_warn(&info->metadata,
                       "is CMYK without a profile that can be used; its colours are approximate");
     reader->plain = false;
@@ -155,18 +155,18 @@ static enum status open_inks(struct reader *reader, struct error *error)
     return STATUS_OK;
 }
 
-/* Reads rows and converts their inks. */
+/* Reads rows, and converts CMYK and L*a*b* to RGB. */
 static enum status read_rows(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count,
                              struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
-    if (reader->inks == NULL)
+    if (reader->to_rgb == NULL)
         return class->read(reader, rows, pitch, count, error);
     enum status status = STATUS_OK;
     for (uint32_t y = 0; status == STATUS_OK && y < count; y++) {
-        status = class->read(reader, reader->ink_row, row_size(&reader->info), 1, error);
+        status = class->read(reader, reader->file_row, row_size(&reader->info), 1, error);
         if (status == STATUS_OK)
-            inks_convert(reader->inks, reader->ink_row, rows + y * pitch, reader->info.width);
+            rgb_conversion_apply(reader->to_rgb, reader->file_row, rows + y * pitch, reader->info.width);
     }
     return status;
 }
@@ -179,7 +179,7 @@ static enum status open_page(struct reader *reader, struct error *error)
     if (!class->seeks && reader->head_size == 0)
         reader->head_size = fread(reader->head, 1, SIGNATURE_SIZE, reader->file);
     enum status status = class->open(reader, error);
-    return status == STATUS_OK ? open_inks(reader, error) : status;
+    return status == STATUS_OK ? open_rgb_conversion(reader, error) : status;
 }
 
 /* Allocates the format's own struct, moves the common fields into it, and reads the header. */
@@ -200,7 +200,7 @@ static enum status open_format(struct reader **reader, const struct reader *comm
 
 static void release(struct reader *common)
 {
-    close_inks(common);
+    close_rgb_conversion(common);
     free_pages(common->prefetch.rows, common->prefetch.size);
     metadata_free(&common->info.metadata);
     if (common->file != NULL)
@@ -245,7 +245,7 @@ enum status reader_open_again(const struct reader *reader, const struct reader_o
 
 const struct image_info *reader_info(const struct reader *reader)
 {
-    return reader->inks != NULL ? &reader->converted : &reader->info;
+    return reader->to_rgb != NULL ? &reader->converted : &reader->info;
 }
 
 const struct format *reader_format(const struct reader *reader)
@@ -395,7 +395,7 @@ enum status reader_next_page(struct reader *reader, bool *more, struct error *er
     const struct reader_class *class = reader->format->reader;
     enum status status =
         class->next_page == NULL ? STATUS_OK : named(reader, class->next_page(reader, more, error), error);
-    return status == STATUS_OK && *more ? named(reader, open_inks(reader, error), error) : status;
+    return status == STATUS_OK && *more ? named(reader, open_rgb_conversion(reader, error), error) : status;
 }
 
 /* Closes the format's reader, keeps the file, and reads the header again. */
@@ -408,7 +408,7 @@ enum status reader_rewind(struct reader *reader, struct error *error)
                                 .file = reader->file,
                                 .page_count = 1};
     class->close(reader);
-    close_inks(reader);
+    close_rgb_conversion(reader);
     metadata_free(&reader->info.metadata);
     end_prefetch(&reader->prefetch);
     memset(reader, 0, class->size);

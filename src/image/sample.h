@@ -18,13 +18,13 @@ enum sample_type {
     SAMPLE_INT32,
 };
 
-/* Meaning of the samples of a file that become RGB while they are read; otherwise INKS_NONE. */
-enum inks {
-    INKS_NONE,
-    INKS_CMYK,          /* full scale is all ink */
-    INKS_CMYK_INVERTED, /* full scale is no ink: Adobe's JPEG */
-    INKS_CIELAB,        /* L*a*b*, a* and b* signed */
-    INKS_ICCLAB,        /* L*a*b* as in ICC profiles of version 2 */
+/* Colour model of a file's samples. The reader converts the others to RGB. */
+enum colour_model {
+    COLOUR_MODEL_RGB,           /* or gray */
+    COLOUR_MODEL_CMYK,          /* full scale is all ink */
+    COLOUR_MODEL_CMYK_INVERTED, /* full scale is no ink: Adobe's JPEG */
+    COLOUR_MODEL_CIELAB,        /* L*a*b*, a* and b* signed */
+    COLOUR_MODEL_ICCLAB,        /* L*a*b* as in ICC profiles of version 2 */
 };
 
 size_t sample_size(enum sample_type type); /* bytes */

@@ -81,22 +81,22 @@ void colour_space_release(const struct colour_space *space);
 
 /* A conversion of CMYK or L*a*b* of 8 or 16 bit, four or three samples a pixel, to RGB of the same sample
  * size. */
-struct ink_conversion;
+struct rgb_conversion;
 
 /* Opens a conversion of rows of a file by its profile, which may be absent, to a space of RGB. *opened is
  * closed by the caller also after a failure. */
-enum status inks_open(const struct image_info *info, const struct colour_space *target,
-                      struct ink_conversion **opened, struct error *error);
+enum status rgb_conversion_open(const struct image_info *info, const struct colour_space *target,
+                                struct rgb_conversion **opened, struct error *error);
 
 /* False: CMYK is converted without its profile, which is missing or damaged. */
-bool inks_have_profile(const struct ink_conversion *conversion);
+bool rgb_conversion_has_profile(const struct rgb_conversion *conversion);
 
 /* Converts a row of `width` pixels; may change `row`. */
-void inks_convert(const struct ink_conversion *conversion, unsigned char *row, unsigned char *rgb,
-                  uint32_t width);
+void rgb_conversion_apply(const struct rgb_conversion *conversion, unsigned char *row, unsigned char *rgb,
+                          uint32_t width);
 
 /* Frees the conversion; NULL is allowed. */
-void inks_close(struct ink_conversion *conversion);
+void rgb_conversion_close(struct rgb_conversion *conversion);
 
 /* Returns the table of a curve: from samples to light, or with `encodes` from light to samples. NULL if
  * memory is out. */

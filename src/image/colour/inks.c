@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ink_conversion {
-    enum inks inks;
+struct rgb_conversion {
+    enum colour_model colour_model;
     size_t size; /* bytes of a sample: 1 or 2 */
     char text[LCMS_TEXT];
     cmsContext context;
@@ -26,15 +26,15 @@ struct ink_conversion {
     double adapt[3][3]; /* of XYZ, from the white to D50 */
 };
 
-static bool inks_are_lab(const struct ink_conversion *conversion)
+static bool is_lab(const struct rgb_conversion *conversion)
 {
-    return conversion->inks == INKS_CIELAB || conversion->inks == INKS_ICCLAB;
+    return conversion->colour_model == COLOUR_MODEL_CIELAB || conversion->colour_model == COLOUR_MODEL_ICCLAB;
 }
 
 /* Opens the file's profile. NULL: it has none, or one that cannot be used. */
-static cmsHPROFILE open_source(struct ink_conversion *conversion, const struct blob *icc)
+static cmsHPROFILE open_source(struct rgb_conversion *conversion, const struct blob *icc)
 {
-    const cmsColorSpaceSignature wanted = inks_are_lab(conversion) ? cmsSigLabData : cmsSigCmykData;
+    const cmsColorSpaceSignature wanted = is_lab(conversion) ? cmsSigLabData : cmsSigCmykData;
     cmsHPROFILE profile = icc->data != NULL ? cmsOpenProfileFromMemTHR(conversion->context, icc->data,
                                                                        (cmsUInt32Number)icc->size)
                                             : NULL;
@@ -48,13 +48,11 @@ static cmsHPROFILE open_source(struct ink_conversion *conversion, const struct b
 }
 
 /* Opens the transform from a profile, which is closed; NULL is allowed. */
-static void open_ink_transform(struct ink_conversion *conversion, cmsHPROFILE from,
-                               const struct colour_space *target)
+static void open_lcms_transform(struct rgb_conversion *conversion, cmsHPROFILE from,
+                                const struct colour_space *target)
 {
     const bool is_wide = conversion->size == 2;
-    const cmsUInt32Number type = inks_are_lab(conversion) ? TYPE_Lab_FLT
-                                 : is_wide                ? TYPE_CMYK_16
-                                                          : TYPE_CMYK_8;
+    const cmsUInt32Number type = is_lab(conversion) ? TYPE_Lab_FLT : is_wide ? TYPE_CMYK_16 : TYPE_CMYK_8;
     cmsHPROFILE to =
         cmsOpenProfileFromMemTHR(conversion->context, target->icc.data, (cmsUInt32Number)target->icc.size);
     if (from != NULL && to != NULL)
@@ -68,10 +66,10 @@ static void open_ink_transform(struct ink_conversion *conversion, cmsHPROFILE fr
 }
 
 /* Opens the transform from L*a*b* of a white; x 0: D50. */
-static void open_lab_transform(struct ink_conversion *conversion, const double white[2],
+static void open_lab_transform(struct rgb_conversion *conversion, const double white[2],
                                const struct colour_space *target)
 {
-    open_ink_transform(conversion, cmsCreateLab4ProfileTHR(conversion->context, NULL), target);
+    open_lcms_transform(conversion, cmsCreateLab4ProfileTHR(conversion->context, NULL), target);
     conversion->adapts = white[0] > 0;
     if (conversion->adapts) {
         const double xyz[3] = {white[0] / white[1], 1, (1 - white[0] - white[1]) / white[1]};
@@ -80,33 +78,33 @@ static void open_lab_transform(struct ink_conversion *conversion, const double w
     }
 }
 
-enum status inks_open(const struct image_info *info, const struct colour_space *target,
-                      struct ink_conversion **opened, struct error *error)
+enum status rgb_conversion_open(const struct image_info *info, const struct colour_space *target,
+                                struct rgb_conversion **opened, struct error *error)
 {
-    struct ink_conversion *conversion = allocate_zeroed(1, sizeof *conversion, "colours", error);
+    struct rgb_conversion *conversion = allocate_zeroed(1, sizeof *conversion, "colours", error);
     *opened = conversion;
     if (conversion == NULL)
         return STATUS_FAILED;
-    conversion->inks = info->inks;
+    conversion->colour_model = info->colour_model;
     conversion->size = sample_size(info->type);
     conversion->context = lcms_open(conversion->text, error);
     conversion->lab = allocate((size_t)info->width * 3 * sizeof(float), "a row of colours", error);
     if (conversion->context == NULL || conversion->lab == NULL)
         return STATUS_FAILED;
-    open_ink_transform(conversion, open_source(conversion, &info->metadata.icc), target);
-    if (conversion->transform == NULL && inks_are_lab(conversion))
+    open_lcms_transform(conversion, open_source(conversion, &info->metadata.icc), target);
+    if (conversion->transform == NULL && is_lab(conversion))
         open_lab_transform(conversion, info->white, target);
-    return conversion->transform == NULL && inks_are_lab(conversion) ? lcms_fail(conversion->text, error)
-                                                                     : STATUS_OK;
+    return conversion->transform == NULL && is_lab(conversion) ? lcms_fail(conversion->text, error)
+                                                               : STATUS_OK;
 }
 
-bool inks_have_profile(const struct ink_conversion *conversion)
+bool rgb_conversion_has_profile(const struct rgb_conversion *conversion)
 {
     return conversion->transform != NULL;
 }
 
 /* Returns sample number i. */
-static unsigned ink_sample(const struct ink_conversion *conversion, const unsigned char *row, size_t i)
+static unsigned file_sample(const struct rgb_conversion *conversion, const unsigned char *row, size_t i)
 {
     uint16_t wide;
     if (conversion->size == 1)
@@ -117,12 +115,12 @@ static unsigned ink_sample(const struct ink_conversion *conversion, const unsign
 
 /* Converts L*a*b* of TIFF to floats. In 8 bit L* has 255 steps, a* and b* are whole numbers; in 16 bit a* and
  * b* have 256 steps each, and L* has 65535, or in ICC's form 65280. */
-static void decode_lab(const struct ink_conversion *conversion, const unsigned char *row, uint32_t width)
+static void decode_lab(const struct rgb_conversion *conversion, const unsigned char *row, uint32_t width)
 {
-    const bool is_wide = conversion->size == 2, is_icc = conversion->inks == INKS_ICCLAB;
+    const bool is_wide = conversion->size == 2, is_icc = conversion->colour_model == COLOUR_MODEL_ICCLAB;
     const double full = is_wide ? (is_icc ? 65280 : 65535) : 255, unit = is_wide ? 256 : 1;
     for (size_t x = 0; x < (size_t)width * 3; x++) {
-        const unsigned v = ink_sample(conversion, row, x);
+        const unsigned v = file_sample(conversion, row, x);
         const int middle = is_wide ? 0x8000 : 0x80,
                   offset = is_icc ? (int)v - middle : (int)(v ^ (unsigned)middle) - middle;
         conversion->lab[x] = (float)(x % 3 == 0 ? v * 100 / full : offset / unit);
@@ -130,7 +128,7 @@ static void decode_lab(const struct ink_conversion *conversion, const unsigned c
 }
 
 /* Makes L*a*b* relative to D50. */
-static void adapt_lab(const struct ink_conversion *conversion, uint32_t width)
+static void adapt_lab(const struct rgb_conversion *conversion, uint32_t width)
 {
     for (float *lab = conversion->lab; lab < conversion->lab + (size_t)width * 3; lab += 3) {
         cmsCIELab value = {lab[0], lab[1], lab[2]};
@@ -150,14 +148,14 @@ static void adapt_lab(const struct ink_conversion *conversion, uint32_t width)
 }
 
 /* Converts CMYK without a profile. */
-static void convert_simply(const struct ink_conversion *conversion, const unsigned char *row,
+static void convert_simply(const struct rgb_conversion *conversion, const unsigned char *row,
                            unsigned char *rgb, uint32_t width)
 {
     const unsigned full = conversion->size == 2 ? UINT16_MAX : UINT8_MAX;
     for (size_t x = 0; x < width; x++) {
-        const uint64_t black = full - ink_sample(conversion, row, 4 * x + 3);
+        const uint64_t black = full - file_sample(conversion, row, 4 * x + 3);
         for (size_t c = 0; c < 3; c++) {
-            const uint64_t light = (full - ink_sample(conversion, row, 4 * x + c)) * black;
+            const uint64_t light = (full - file_sample(conversion, row, 4 * x + c)) * black;
             const uint16_t value = (uint16_t)((light + full / 2) / full);
             if (conversion->size == 2)
                 memcpy(rgb + 6 * x + 2 * c, &value, sizeof value);
@@ -167,17 +165,18 @@ static void convert_simply(const struct ink_conversion *conversion, const unsign
     }
 }
 
-void inks_convert(const struct ink_conversion *conversion, unsigned char *row, unsigned char *rgb,
-                  uint32_t width)
+void rgb_conversion_apply(const struct rgb_conversion *conversion, unsigned char *row, unsigned char *rgb,
+                          uint32_t width)
 {
-    if (inks_are_lab(conversion)) {
+    if (is_lab(conversion)) {
         decode_lab(conversion, row, width);
         if (conversion->adapts)
             adapt_lab(conversion, width);
         cmsDoTransform(conversion->transform, conversion->lab, rgb, width);
         return;
     }
-    for (size_t i = 0; conversion->inks == INKS_CMYK_INVERTED && i < (size_t)width * 4 * conversion->size;
+    for (size_t i = 0;
+         conversion->colour_model == COLOUR_MODEL_CMYK_INVERTED && i < (size_t)width * 4 * conversion->size;
          i++)
         row[i] ^= 0xff;
     if (conversion->transform != NULL)
@@ -186,7 +185,7 @@ void inks_convert(const struct ink_conversion *conversion, unsigned char *row, u
         convert_simply(conversion, row, rgb, width);
 }
 
-void inks_close(struct ink_conversion *conversion)
+void rgb_conversion_close(struct rgb_conversion *conversion)
 {
     if (conversion == NULL)
         return;
