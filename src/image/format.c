@@ -14,7 +14,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-const struct format *format_by_word(const char *extension)
+const struct format *format_by_extension(const char *extension)
 {
     extension += extension[0] == '.';
     for (const struct format *const *format = formats; *format != NULL; format++)
@@ -35,7 +35,7 @@ static const char *extension_of(const char *path)
 const struct format *format_by_path(const char *path)
 {
     const char *extension = extension_of(path);
-    return extension != NULL ? format_by_word(extension) : NULL;
+    return extension != NULL ? format_by_extension(extension) : NULL;
 }
 
 const struct format *format_by_signature(const unsigned char *head, size_t size)
@@ -73,7 +73,7 @@ bool format_set_parse(const char *text, format_set *set)
     while (text_next_word(&text, ',', &word)) {
         char name[16];
         snprintf(name, sizeof name, "%.*s", (int)(word.length < sizeof name ? word.length : 0), word.start);
-        const struct format *named = format_by_word(name);
+        const struct format *named = format_by_extension(name);
         if (named == NULL)
             return false;
         for (size_t i = 0; formats[i] != NULL; i++)

@@ -84,7 +84,7 @@ extern const struct format *const formats[];
 
 /* Returns the format with an extension, as --format takes it: in any case, with or without a dot. NULL if no
  * format has it. */
-const struct format *format_by_word(const char *extension);
+const struct format *format_by_extension(const char *extension);
 
 /* Returns the format by the extension of a path, or NULL if that is unknown. */
 const struct format *format_by_path(const char *path);

@@ -47,7 +47,7 @@ static void print_compression(FILE *file, const void *fields)
 
 static enum status parse_format(const char *text, void *field, struct error *error)
 {
-    const struct format *format = format_by_word(text);
+    const struct format *format = format_by_extension(text);
     if (format == NULL)
         return fail(error, STATUS_USAGE, "climg writes %s", format_names(NULL, "and").text);
     *(const struct format **)field = format;

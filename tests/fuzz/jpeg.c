@@ -32,7 +32,7 @@ static enum status read_rows(struct reader *reader, unsigned char *rows, int fil
 /* The same pixels and words, to nowhere. */
 static void write_again(const struct image_info *info, const unsigned char *rows)
 {
-    const struct writer_options options = {.format = format_by_word("jpg"), .jobs = 1};
+    const struct writer_options options = {.format = format_by_extension("jpg"), .jobs = 1};
     struct error error = {.text = ""};
     struct writer *writer = NULL;
     enum status status = writer_open("/dev/null", &options, &writer, &error);
@@ -56,7 +56,7 @@ static void turn(const char *path, unsigned way)
     const struct affine places =
         way & 4 ? (struct affine){.xy = right, .yx = down} : (struct affine){.xx = right, .yy = down};
     const struct reader_options reading = {.max_pixels = MAX_PIXELS, .jobs = 1};
-    const struct writer_options writing = {.format = format_by_word("jpg"), .jobs = 1};
+    const struct writer_options writing = {.format = format_by_extension("jpg"), .jobs = 1};
     struct error error = {.text = ""};
     struct reader *reader = NULL;
     struct writer *writer = NULL;

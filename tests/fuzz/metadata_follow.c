@@ -92,7 +92,7 @@ static void read_back(const char *path, const struct image_info *written)
 static void follow_and_write(const uint8_t *choices, const struct image_info *in)
 {
     static char path[PATH_SIZE];
-    const struct format *format = format_by_word(choices[7] & 1 ? "tif" : "png");
+    const struct format *format = format_by_extension(choices[7] & 1 ? "tif" : "png");
     const struct change change = choose(choices, in);
     struct image_info out = *in;
     struct error error = {.text = ""};

@@ -140,7 +140,7 @@ static inline struct reader *open_reader(const char *name)
 /* Writes an image in steps of two rows. */
 static inline void write_image(const struct image_info *info, const unsigned char *rows, int compression)
 {
-    struct writer_options options = {.format = format_by_word("png"), .compression = compression};
+    struct writer_options options = {.format = format_by_extension("png"), .compression = compression};
     struct writer *writer;
     struct error error = {.text = ""};
     size_t pitch = row_size(info);

@@ -26,7 +26,7 @@ static void words_are_extensions(void **state)
                  {".TIF", "TIFF"}, {"pam", "PAM"},    {"jpg", "JPEG"},  {"", "none"},    {".", "none"},
                  {"webp", "WebP"}, {"..png", "none"}, {"tif ", "none"}, {"ti", "none"}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        assert_format(format_by_word(words[i].word), words[i].name);
+        assert_format(format_by_extension(words[i].word), words[i].name);
 }
 
 static void paths_end_in_them(void **state)
@@ -82,11 +82,12 @@ static void samples_lose_as_little_as_can_be(void **state)
                  {"tif", SAMPLE_UINT32, SAMPLE_UINT32}, {"tif", SAMPLE_HALF, SAMPLE_HALF},
                  {"pfm", SAMPLE_HALF, SAMPLE_FLOAT},    {"pam", SAMPLE_FLOAT, SAMPLE_UINT16}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(format_sample_type(format_by_word(cases[i].word), cases[i].wanted), cases[i].given);
+        assert_int_equal(format_sample_type(format_by_extension(cases[i].word), cases[i].wanted),
+                         cases[i].given);
 }
 
 /* Checks that each format is complete: names of letters and digits that begin with a capital, extensions as
- * format_by_word finds them, and both ways.
+ * format_by_extension finds them, and both ways.
  */
 static void every_format_is_whole(void **state)
 {
@@ -101,7 +102,7 @@ static void every_format_is_whole(void **state)
             assert_true(isalnum((unsigned char)*c));
         assert_non_null((*format)->extensions[0]);
         for (const char *const *word = (*format)->extensions; *word != NULL; word++) {
-            assert_ptr_equal(format_by_word(*word), *format);
+            assert_ptr_equal(format_by_extension(*word), *format);
             assert_non_null(strstr(format_words(), *word));
         }
     }

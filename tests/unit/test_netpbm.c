@@ -282,7 +282,7 @@ static void what_a_kind_cannot_hold_is_refused(void **state)
          "image: PFM does not hold RGB of 16 bit samples; write PAM, PNM, PPM, PNG or TIFF"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const struct writer_options options = {.format = format_by_word(cases[i].word)};
+        const struct writer_options options = {.format = format_by_extension(cases[i].word)};
         struct image_info info = cases[i].info;
         struct writer *writer;
         struct error error;

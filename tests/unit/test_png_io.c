@@ -221,7 +221,7 @@ static void what_is_written_is_read_again(void **state)
 static void what_png_cannot_hold_is_refused(void **state)
 {
     (void)state;
-    struct writer_options options = {.format = format_by_word("png"), .compression = 6};
+    struct writer_options options = {.format = format_by_extension("png"), .compression = 6};
     struct image_info info = {.width = 2, .height = 2, .channels = 1, .type = SAMPLE_FLOAT};
     struct writer *writer;
     struct error error;

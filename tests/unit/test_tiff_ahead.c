@@ -38,7 +38,7 @@ static int leave_scratch(void **state)
 static void write_strips(void)
 {
     const struct writer_options compressed = {
-        .format = format_by_word("tif"), .compression = 1, .jobs = 1, .expected_bytes = WIDTH * HEIGHT};
+        .format = format_by_extension("tif"), .compression = 1, .jobs = 1, .expected_bytes = WIDTH * HEIGHT};
     const struct image_info info = {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_UINT8};
     static unsigned char rows[WIDTH * HEIGHT];
     struct writer *writer;

@@ -62,7 +62,7 @@ static void put_page(struct writer *writer, const struct image_info *info, const
 
 static struct writer *start_writing(int compression)
 {
-    const struct writer_options options = {.format = format_by_word("tiff"), .compression = compression};
+    const struct writer_options options = {.format = format_by_extension("tiff"), .compression = compression};
     struct writer *writer;
     struct error error;
     assert_int_equal(writer_open(path, &options, &writer, &error), STATUS_OK);
