@@ -56,7 +56,7 @@ const struct format *format_by_content(const char *path)
     return size > 0 ? format_by_signature(head, (size_t)size) : NULL;
 }
 
-const char *format_words(void)
+const char *format_extensions(void)
 {
     static char words[160];
     words[0] = '\0';

@@ -109,7 +109,7 @@ void format_set_print(FILE *file, format_set set);
 bool format_set_accepts(format_set set, const struct format *format);
 
 /* Returns all extensions, for --format: "png|tif|tiff". Valid until the next call; not thread-safe. */
-const char *format_words(void);
+const char *format_extensions(void);
 
 /* True if a file of the format can hold all that `content` has; ignores `flat`, `tags` and `cicp`. */
 bool format_holds(const struct format *format, const struct capacity *content);

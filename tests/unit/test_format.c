@@ -103,7 +103,7 @@ static void every_format_is_whole(void **state)
         assert_non_null((*format)->extensions[0]);
         for (const char *const *word = (*format)->extensions; *word != NULL; word++) {
             assert_ptr_equal(format_by_extension(*word), *format);
-            assert_non_null(strstr(format_words(), *word));
+            assert_non_null(strstr(format_extensions(), *word));
         }
     }
 }
