@@ -458,7 +458,7 @@ static enum status pass_pages(struct reader *reader, struct extent *extent, stru
     return status;
 }
 
-enum status reader_pass(struct reader *reader, struct error *error)
+enum status reader_decode_all(struct reader *reader, struct error *error)
 {
     return pass_pages(reader, NULL, error);
 }
@@ -488,7 +488,7 @@ enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
     size_t size;
     reader->copied = true;
     /* Decoding first finds damage before anything is written. */
-    enum status status = reader_pass(reader, error);
+    enum status status = reader_decode_all(reader, error);
     if (status == STATUS_OK && fseeko(reader->file, 0, SEEK_SET) != 0)
         status = named(reader, fail_reading(error), error);
     while (status == STATUS_OK && (size = fread(bytes, 1, sizeof bytes, reader->file)) > 0)

@@ -79,7 +79,7 @@ enum status reader_measure(struct reader *reader, double *low, double *high, str
 enum status reader_rewind(struct reader *reader, struct error *error);
 
 /* Decodes all pages to read, to find damage. */
-enum status reader_pass(struct reader *reader, struct error *error);
+enum status reader_decode_all(struct reader *reader, struct error *error);
 
 /* Examines what reading leaves out: checksums of other data than pixels, and the end of the file, on
  * which reader_trailing_warnings reports. Call it after the last row; reader_options.rewinds must be set. */
