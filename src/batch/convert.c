@@ -231,7 +231,7 @@ static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, co
     const uint64_t limit = worker->share.memory_limit;
     struct error ignored = {.text = ""};
     *ahead = (struct read_ahead){.worker = worker, .reader = job->reader, .limit = AHEAD_MOST};
-    if (worker->open || job->pyramid || reader_is_plain(job->reader) ||
+    if (worker->open || job->pyramid || reader_is_uncompressed(job->reader) ||
         pixel_size(info) * (size_t)shape.width * (size_t)shape.height < LARGE_IMAGE)
         return;
     if (limit > 0 && limit / 4 < AHEAD_MOST)

@@ -283,7 +283,7 @@ uint64_t reader_memory(const struct reader *reader)
     return reader->memory + reader->prefetch.size;
 }
 
-bool reader_is_plain(const struct reader *reader)
+bool reader_is_uncompressed(const struct reader *reader)
 {
     return reader->plain;
 }
@@ -385,7 +385,8 @@ enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint
 bool reader_go_back(struct reader *reader)
 {
     const struct reader_class *class = reader->format->reader;
-    return reader_is_plain(reader) && !reader->prefetch.rows && class->go_back && class->go_back(reader);
+    return reader_is_uncompressed(reader) && !reader->prefetch.rows && class->go_back &&
+           class->go_back(reader);
 }
 
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error)

@@ -61,7 +61,7 @@ enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint
 bool reader_go_back(struct reader *reader);
 
 /* True if the current page's rows need no decoding, only copying. */
-bool reader_is_plain(const struct reader *reader);
+bool reader_is_uncompressed(const struct reader *reader);
 
 /* Returns warnings about data after the page's last row, which is not read: left_out and warning; the other
  * fields are empty. Of a pipe only data that has arrived is examined. */

@@ -253,7 +253,7 @@ static void one_image_that_fills_its_file_is_one_page(void **state)
     save("P5 1 1 255\na", 12);
     struct reader *reader = open_at(0);
     assert_int_equal(reader_page_count(reader), 1);
-    assert_true(reader_is_plain(reader));
+    assert_true(reader_is_uncompressed(reader));
     reader_close(reader);
 }
 
