@@ -35,7 +35,7 @@ struct reader {
     struct rgb_conversion *to_rgb; /* NULL: info describes gray or RGB */
     unsigned char *file_row;       /* a row of the file's samples */
     int page_count;                /* 1 unless the format sets it */
-    bool plain;                    /* the current page's rows need no decoding */
+    bool uncompressed;             /* the current page's rows need no decoding */
     uint64_t memory;               /* bytes that decoding the current page takes */
     bool rounded;                  /* some samples lost precision when they became floats of 32 bits */
 };

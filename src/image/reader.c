@@ -147,7 +147,7 @@ static enum status open_rgb_conversion(struct reader *reader, struct error *erro
     if (!rgb_conversion_has_profile(reader->to_rgb))
         metadata_warn(&info->metadata,
                       "is CMYK without a profile that can be used; its colours are approximate");
-    reader->plain = false;
+    reader->uncompressed = false;
     reader->converted = *info;
     reader->converted.channels = 3;
     reader->converted.metadata.has_chromaticities = false;
@@ -285,7 +285,7 @@ uint64_t reader_memory(const struct reader *reader)
 
 bool reader_is_uncompressed(const struct reader *reader)
 {
-    return reader->plain;
+    return reader->uncompressed;
 }
 
 const struct metadata *reader_trailing_warnings(struct reader *reader)

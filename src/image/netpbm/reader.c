@@ -239,7 +239,7 @@ static enum status netpbm_describe(struct netpbm_reader *reader, struct error *e
     reader->start = here < 0 ? -1 : here - (off_t)(reader->base.head_size - reader->head_used);
     const uint64_t size = (uint64_t)row_in_file(reader) * info->height;
     reader->base.memory = is_float(reader) && reader->start < 0 ? size : 0;
-    reader->base.plain = !netpbm_is_plain(reader) && !is_bits(reader) && !is_float(reader);
+    reader->base.uncompressed = !netpbm_is_plain(reader) && !is_bits(reader) && !is_float(reader);
 
     /* The file has one page if it ends with the first one's raw samples; otherwise the number is unknown. */
     struct stat file_stat;

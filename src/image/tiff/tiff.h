@@ -116,7 +116,7 @@ struct tiff_layout {
     bool separate;                  /* each channel is a plane of its own (PLANARCONFIG_SEPARATE) */
     bool tiled;                     /* in tiles, not strips */
     bool rgba;                      /* YCbCr that only libtiff's RGBA interface converts */
-    enum colour_model colour_model; /* of CMYK and L*a*b* */
+    enum colour_model colour_model;
     bool palette;                   /* samples are indices into ColorMap */
     bool inverted;                  /* unsigned integers of which 0 is white */
     uint64_t row_size; /* bytes of a decoded row, all samples interleaved, no padding but to a byte */

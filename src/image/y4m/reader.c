@@ -293,7 +293,7 @@ static enum status y4m_open(struct reader *base, struct error *error)
         return status;
     update_length(reader);
     base->page_count = 0; /* unknown */
-    base->plain = true;
+    base->uncompressed = true;
     base->memory = (Y4M_FRAMES + 1) * (uint64_t)y4m_size(&reader->stream);
     y4m_describe(reader, 0);
     return STATUS_OK;
