@@ -29,13 +29,13 @@ bool inflate_has_ended(const struct inflate_state *state)
     return state->block_state == ISAL_BLOCK_FINISH;
 }
 
-int inflate_some(struct inflate_state *state, unsigned char *to, size_t size, size_t *made)
+int inflate_some(struct inflate_state *state, unsigned char *to, size_t size, size_t *produced)
 {
     const uint32_t piece = size < PIECE_SIZE ? (uint32_t)size : PIECE_SIZE;
     state->next_out = to;
     state->avail_out = piece;
     const int result = isal_inflate(state);
     avx_clear_upper();
-    *made = piece - state->avail_out;
+    *produced = piece - state->avail_out;
     return result < 0 || result == ISAL_NEED_DICT ? result : 0;
 }

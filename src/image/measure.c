@@ -70,7 +70,7 @@ static int real_bits(const struct sums *sums)
     return sums->is_multiple ? 8 : 16 - unused;
 }
 
-enum status measure_page(struct reader *reader, struct page_measures *measurement, struct error *error)
+enum status measure_page(struct reader *reader, struct page_measures *measures, struct error *error)
 {
     const struct image_info *info = reader_info(reader);
     const size_t samples = (size_t)info->width * (size_t)info->channels, width = info->width;
@@ -105,14 +105,14 @@ enum status measure_page(struct reader *reader, struct page_measures *measuremen
     const double full = sample_full_scale(info->type);
     for (int c = 0; c < 4; c++) {
         const bool is_any = sums.finite[c] > 0;
-        measurement->smallest[c] = is_any ? full * sums.smallest[c] : (double)NAN;
-        measurement->largest[c] = is_any ? full * sums.largest[c] : (double)NAN;
-        measurement->mean[c] = is_any ? full * sums.total[c] / (double)sums.finite[c] : (double)NAN;
-        measurement->black[c] = (double)sums.black[c] / pixels;
-        measurement->white[c] = (double)sums.white[c] / pixels;
+        measures->smallest[c] = is_any ? full * sums.smallest[c] : (double)NAN;
+        measures->largest[c] = is_any ? full * sums.largest[c] : (double)NAN;
+        measures->mean[c] = is_any ? full * sums.total[c] / (double)sums.finite[c] : (double)NAN;
+        measures->black[c] = (double)sums.black[c] / pixels;
+        measures->white[c] = (double)sums.white[c] / pixels;
     }
-    measurement->laplacian = sums.squares / (double)sums.count - mean * mean;
-    measurement->real_bits = real_bits(&sums);
-    measurement->is_replicated = sums.is_multiple && measurement->real_bits > 0;
+    measures->laplacian = sums.squares / (double)sums.count - mean * mean;
+    measures->real_bits = real_bits(&sums);
+    measures->is_replicated = sums.is_multiple && measures->real_bits > 0;
     return status;
 }
