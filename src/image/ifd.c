@@ -229,7 +229,7 @@ bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *en
     return true;
 }
 
-bool ifd_find_sub(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *sub)
+bool ifd_find_unsigned(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *sub)
 {
     struct ifd_entry entry;
 

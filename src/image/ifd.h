@@ -65,7 +65,7 @@ bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *en
 
 /* Finds a tag and reads its first unsigned integer, such as the offset of another IFD. False if it is
  * missing. */
-bool ifd_find_sub(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *value);
+bool ifd_find_unsigned(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *value);
 
 /* Copies the table of an IFD without its values: only the entries for which `keep` returns true, in the
  * source's byte order, and a link of 0. `size` is the bytes of the entry's value; 0 if that is not inside the

@@ -97,7 +97,7 @@ static void missing_orientation_moves_no_value(void **state)
     assert_int_equal(ifd_entry_count(&source, ifd), 3);
     assert_true(ifd_entry_at(&source, ifd, 1, &entry));
     assert_int_equal(entry.tag, IFD_ORIENTATION);
-    assert_true(ifd_find_sub(&source, ifd, IFD_EXIF, &sub));
+    assert_true(ifd_find_unsigned(&source, ifd, IFD_EXIF, &sub));
     assert_int_equal(sub, 44);
     assert_int_equal(exif.data[exif.size - 4] | exif.data[exif.size - 3] << 8, THUMBNAIL_AT);
     free(exif.data);
@@ -174,7 +174,7 @@ static void copies_keep_values_in_both_layouts(void **state)
         assert_true(ifd_find(&source, ifd, MAKE, &entry));
         assert_int_equal(entry.size, 6);
         assert_memory_equal(sink.bytes.data + (entry.offset - 1000), "Canon", 6);
-        assert_true(ifd_find_sub(&source, ifd, IFD_EXIF, &sub));
+        assert_true(ifd_find_unsigned(&source, ifd, IFD_EXIF, &sub));
         assert_true(ifd_find(&source, sub, 33434, &entry));
         memcpy(time, sink.bytes.data + (entry.offset - 1000), sizeof time);
         assert_int_equal(time[0], 1);

@@ -27,7 +27,7 @@ int exif_orientation(const struct blob *exif)
 {
     struct ifd_source source;
     uint64_t ifd, value;
-    if (!ifd_source_of_blob(exif, &source, &ifd) || !ifd_find_sub(&source, ifd, IFD_ORIENTATION, &value))
+    if (!ifd_source_of_blob(exif, &source, &ifd) || !ifd_find_unsigned(&source, ifd, IFD_ORIENTATION, &value))
         return 0;
     return value >= 1 && value <= 8 ? (int)value : 0;
 }
@@ -137,8 +137,8 @@ static bool find(const struct blob *exif, uint16_t in, uint16_t tag, struct ifd_
 {
     struct ifd_source source;
     uint64_t ifd;
-    return ifd_source_of_blob(exif, &source, &ifd) && (in == 0 || ifd_find_sub(&source, ifd, in, &ifd)) &&
-           ifd_find(&source, ifd, tag, entry);
+    return ifd_source_of_blob(exif, &source, &ifd) &&
+           (in == 0 || ifd_find_unsigned(&source, ifd, in, &ifd)) && ifd_find(&source, ifd, tag, entry);
 }
 
 /* Sets a number that is present, as a TIFF_SHORT or TIFF_LONG. */
@@ -210,7 +210,7 @@ static bool remove_entry(struct blob *exif, uint16_t tag)
     struct ifd_source source;
     struct ifd_entry entry;
     uint64_t ifd;
-    if (!ifd_source_of_blob(exif, &source, &ifd) || !ifd_find_sub(&source, ifd, IFD_EXIF, &ifd) ||
+    if (!ifd_source_of_blob(exif, &source, &ifd) || !ifd_find_unsigned(&source, ifd, IFD_EXIF, &ifd) ||
         !ifd_find(&source, ifd, tag, &entry) || !has_table(exif, &source, ifd))
         return false;
     const uint32_t count = ifd_entry_count(&source, ifd);
@@ -361,8 +361,8 @@ bool exif_drop_thumbnail(struct blob *exif)
     const uint64_t thumbnail = get(exif, link, 4);
     struct eraser eraser = {.exif = exif, .table = ifd, .table_end = link + 4, .left = exif->size};
     put(exif, link, 4, 0);
-    bool is_jpeg = ifd_find_sub(&source, thumbnail, TIFFTAG_JPEGIFOFFSET, &start) &&
-                   ifd_find_sub(&source, thumbnail, TIFFTAG_JPEGIFBYTECOUNT, &size);
+    bool is_jpeg = ifd_find_unsigned(&source, thumbnail, TIFFTAG_JPEGIFOFFSET, &start) &&
+                   ifd_find_unsigned(&source, thumbnail, TIFFTAG_JPEGIFBYTECOUNT, &size);
     uint32_t count = ifd_entry_count(&source, thumbnail);
     erase_strips(&eraser, &source, thumbnail);
     if (count > 0)
@@ -430,8 +430,8 @@ void exif_describe(const struct blob *exif, char *text, size_t size)
         text_append(text, size, ", %.3g s", value);
     if (find_rational(exif, IFD_EXIF, EXIFTAG_FNUMBER, &value) != 0)
         text_append(text, size, ", f/%.3g", value);
-    if (ifd_source_of_blob(exif, &source, &ifd) && ifd_find_sub(&source, ifd, IFD_EXIF, &ifd) &&
-        ifd_find_sub(&source, ifd, EXIFTAG_ISOSPEEDRATINGS, &iso))
+    if (ifd_source_of_blob(exif, &source, &ifd) && ifd_find_unsigned(&source, ifd, IFD_EXIF, &ifd) &&
+        ifd_find_unsigned(&source, ifd, EXIFTAG_ISOSPEEDRATINGS, &iso))
         text_append(text, size, ", ISO %u", (unsigned)iso);
     if (find_rational(exif, IFD_EXIF, EXIFTAG_FOCALLENGTH, &value) != 0)
         text_append(text, size, ", %.3g mm", value);

@@ -297,7 +297,7 @@ static enum status read_exif(struct tiff_file *file, struct blob *exif, struct e
     uint64_t ifd, sub, offset;
 
     tiff_file_ifd(file, &source, &ifd);
-    if (!ifd_find_sub(&source, ifd, IFD_EXIF, &sub) && !ifd_find_sub(&source, ifd, IFD_GPS, &sub))
+    if (!ifd_find_unsigned(&source, ifd, IFD_EXIF, &sub) && !ifd_find_unsigned(&source, ifd, IFD_GPS, &sub))
         return STATUS_OK;
     /* The header: byte order of the host, 42, offset of the IFD. */
     unsigned char *header = ifd_sink_grow(&sink, 8, error);

@@ -195,7 +195,7 @@ static enum status append_sub(struct tiff_file *file, const struct ifd_source *s
     uint64_t from, to;
     enum status status = STATUS_OK;
 
-    if (!ifd_find_sub(source, ifd, tag, &from))
+    if (!ifd_find_unsigned(source, ifd, tag, &from))
         return STATUS_OK;
     status = ifd_copy(source, from, NULL, &sink, &to, error);
     if (status == STATUS_OK && to != 0 &&
