@@ -64,7 +64,8 @@ struct reader_class {
      * NULL. */
     void (*check_trailing_data)(struct reader *reader);
     enum status (*next_page)(struct reader *reader, bool *more, struct error *error); /* NULL: one page */
-    void (*close)(struct reader *reader); /* frees the format's memory, also after a failed open */
+    /* Frees the format's memory, also after a failed open. May be NULL. */
+    void (*close)(struct reader *reader);
 };
 
 /* The first member of a format's writer. */
@@ -100,7 +101,7 @@ struct writer_class {
     enum status (*end_page)(struct writer *writer, struct error *error);
     /* Writes the end of the file, after the last page. May be NULL. */
     enum status (*finish)(struct writer *writer, struct error *error);
-    void (*close)(struct writer *writer); /* frees the format's memory, but not the struct */
+    void (*close)(struct writer *writer); /* frees the format's memory, but not the struct; may be NULL */
 };
 
 #endif

@@ -1,7 +1,7 @@
-/* Divides rows into parts, has threads encode them, and passes the encoded parts on in order.
+/* Divides rows into parts, which a thread pool encodes, and emits the encoded parts in order.
  *
- * A part is a slot of `ordered` (base/threads.h): one is filled by the caller while others are encoded. The
- * number of slots is bounded by the threads and by the memory that the options allow. */
+ * Parts are the slots of a struct ordered (base/threads.h): the caller fills one while others are encoded.
+ * Their number is limited by the number of threads and by options->memory. */
 #include "image/parts.h"
 
 #include "base/threads.h"
@@ -10,18 +10,18 @@
 #include <string.h>
 
 enum {
-    PARTS_PER_THREAD = 2 /* for each thread: one is being encoded, one is filled or waits to be emitted */
+    PARTS_PER_THREAD = 2 /* one is encoded while another is filled or emitted */
 };
 
 struct parts {
     struct parts_options options;
     struct ordered pool;  /* its slots are the parts */
-    struct part *filling; /* the next to be submitted; NULL: it has no rows yet */
+    struct part *filling; /* the next to be submitted; NULL before its first row */
     uint32_t rows_left;
 };
 
-/* Returns the number of parts in memory: as many as the threads need, the memory holds and the picture has.
- */
+/* Returns the number of parts in memory: the least of what the threads use, the memory holds and the picture
+ * has. */
 static size_t parts_choose_count(const struct parts_options *options)
 {
     const uint64_t wanted = (uint64_t)options->threads * PARTS_PER_THREAD,
@@ -87,7 +87,7 @@ static enum status emit(struct parts *parts, struct part *part, struct error *er
     return status;
 }
 
-/* Allocates the rows of a part at its first use. */
+/* Allocates the rows of a part before its first use. */
 static enum status open_part(const struct parts *parts, struct part *part, struct error *error)
 {
     const struct parts_options *options = &parts->options;
@@ -100,7 +100,7 @@ static enum status open_part(const struct parts *parts, struct part *part, struc
     return STATUS_OK;
 }
 
-/* Copies the row above from the part before, which may be in the same slot. */
+/* Copies the last row of the previous part, which may be in the same slot. */
 static void copy_above(const struct parts *parts, struct part *part, size_t number)
 {
     const size_t size = parts->options.row_size;
@@ -112,7 +112,7 @@ static void copy_above(const struct parts *parts, struct part *part, size_t numb
     memmove(part->rows - size, before->rows + (parts->options.part_rows - 1) * size, size);
 }
 
-/* Begins the next part. If its slot is still in use, emits the part in it first. */
+/* Begins the next part. If its slot is in use, emits the part in it first. */
 static enum status begin_part(struct parts *parts, struct error *error)
 {
     const size_t number = parts->pool.submitted;
@@ -133,7 +133,7 @@ static enum status begin_part(struct parts *parts, struct error *error)
     return STATUS_OK;
 }
 
-/* Copies a row into the part that is filled, and submits the part if it is full. */
+/* Copies a row into the current part, and submits the part if it is full. */
 static void add_row(struct parts *parts, const void *row)
 {
     const struct parts_options *options = &parts->options;

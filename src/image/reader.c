@@ -1,8 +1,8 @@
-/* Opens a file, finds its format by its first bytes, and passes pages and rows from the format's reader to
- * the chain.
+/* Opens a file, recognises its format by its first bytes, and passes pages and rows from the format's reader
+ * to the chain. CMYK and L*a*b* become RGB here, and messages get the file's name.
  *
- * A format that seeks gets a temporary copy of a pipe. Rows may be decoded before they are asked for, while
- * the device is opened. Messages of formats get the file's name here. */
+ * A format that seeks reads a temporary copy of a pipe. While the device is being opened, reader_prefetch
+ * decodes the first rows. */
 #include "image/reader.h"
 #include "base/error.h"
 #include "base/files.h"
@@ -19,9 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes that reader_prefetch decodes between two calls of go_on, so that the device is used as soon as it is
- * open. */
-enum { AHEAD_PIECE = 256 << 10 };
+/* Bytes that reader_prefetch decodes between two calls of go_on: few, as the opened device waits for them. */
+enum { PREFETCH_STEP = 256 << 10 };
 
 enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error)
 {
@@ -44,16 +43,16 @@ enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixel
 /* Opens the path, or stdin for "-". Fails for directories and for files that are open for writing only. */
 static FILE *open_file(const char *path, struct error *error)
 {
-    /* stdin is duplicated: descriptor 0 stays in use when the reader is closed, so no other file gets it. */
+    /* Duplicate stdin: descriptor 0 must stay in use after reader_close, so that no other file gets it. */
     int descriptor =
         strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
-    struct stat there;
+    struct stat file_stat;
     FILE *file = NULL;
-    if (descriptor < 0 || fstat(descriptor, &there) != 0)
+    if (descriptor < 0 || fstat(descriptor, &file_stat) != 0)
         fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
-    else if (S_ISDIR(there.st_mode))
+    else if (S_ISDIR(file_stat.st_mode))
         fail(error, STATUS_FAILED, "is a directory");
-    else if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY) /* main opens it so if it was closed */
+    else if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY) /* main does this if stdin was closed */
         fail(error, STATUS_FAILED, "cannot read: it is closed, or open for writing only");
     else if ((file = fdopen(descriptor, "rb")) == NULL)
         fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
@@ -72,7 +71,7 @@ static const char *name_of(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-/* Fails: no format recognises the file. The message says which format it has, if that is known. */
+/* Fails because no format recognises the file. The message names a known foreign format. */
 static enum status refuse(const struct reader *reader, const char *path, struct error *error)
 {
     unsigned char head[FOREIGN_SIZE];
@@ -88,7 +87,7 @@ static enum status refuse(const struct reader *reader, const char *path, struct 
     return fail(error, STATUS_FAILED, "is not %s", format_names(NULL, "or").text);
 }
 
-/* Sets the file back to its start. A pipe is first copied to a temporary file. */
+/* Seeks to the start of the file. Replaces a pipe by a temporary copy. */
 static enum status make_seekable(struct reader *reader, struct error *error)
 {
     if (ftello(reader->file) != (off_t)reader->head_size || fseeko(reader->file, 0, SEEK_SET) != 0) {
@@ -102,7 +101,7 @@ static enum status make_seekable(struct reader *reader, struct error *error)
     return STATUS_OK;
 }
 
-/* Finds the file's format by its first bytes. */
+/* Recognises the format by the file's first bytes. */
 static enum status identify(struct reader *common, const char *path, struct error *error)
 {
     common->head_size = fread(common->head, 1, SIGNATURE_SIZE, common->file);
@@ -127,7 +126,7 @@ static void close_rgb_conversion(struct reader *reader)
     reader->file_row = NULL;
 }
 
-/* After a header was read: opens its conversion to RGB, if its colours are CMYK or L*a*b*. */
+/* After a header was read: opens the conversion of CMYK or L*a*b* to RGB. */
 static enum status open_rgb_conversion(struct reader *reader, struct error *error)
 {
     struct image_info *info = &reader->info;
@@ -171,8 +170,8 @@ static enum status read_rows(struct reader *reader, unsigned char *rows, size_t 
     return status;
 }
 
-/* Reads the header of the first page. A class that does not seek finds the file's first bytes in
- * reader->head, and the file after them. */
+/* Reads the header of the first page. Unless the class seeks, reader->head has the file's first bytes, and
+ * the file is after them. */
 static enum status open_page(struct reader *reader, struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
@@ -182,7 +181,7 @@ static enum status open_page(struct reader *reader, struct error *error)
     return status == STATUS_OK ? open_rgb_conversion(reader, error) : status;
 }
 
-/* Allocates the format's own struct, moves the common fields into it, and reads the header. */
+/* Allocates the format's struct, moves the common fields into it, and reads the header. */
 static enum status open_format(struct reader **reader, const struct reader *common, struct error *error)
 {
     const struct reader_class *class = common->format->reader;
@@ -198,7 +197,8 @@ static enum status open_format(struct reader **reader, const struct reader *comm
     return status == STATUS_OK ? open_page(opened, error) : status;
 }
 
-static void release(struct reader *common)
+/* Frees the common fields. */
+static void release_common(struct reader *common)
 {
     close_rgb_conversion(common);
     free_pages(common->prefetch.rows, common->prefetch.size);
@@ -208,14 +208,14 @@ static void release(struct reader *common)
     free(common->name);
 }
 
-/* Opens a reader on an open file, which it owns also after a failure. NULL: opening it failed. */
+/* Opens a reader, which owns the file also after a failure. file NULL: it could not be opened, and *error is
+ * set. */
 static enum status open_reader(const char *path, FILE *file, const struct reader_options *options,
                                struct reader **reader, struct error *error)
 {
     struct reader common = {.options = *options, .page_count = 1, .file = file};
     *reader = NULL;
-    if (file != NULL)
-        common.name = copy_text(name_of(path), error);
+    common.name = file != NULL ? copy_text(name_of(path), error) : NULL;
     enum status status = common.name != NULL ? identify(&common, path, error) : STATUS_FAILED;
     if (status == STATUS_OK)
         status = open_format(reader, &common, error);
@@ -225,7 +225,7 @@ static enum status open_reader(const char *path, FILE *file, const struct reader
     if (*reader != NULL)
         reader_close(*reader);
     else
-        release(&common);
+        release_common(&common);
     *reader = NULL;
     return status;
 }
@@ -300,8 +300,8 @@ bool reader_rounded(const struct reader *reader)
     return reader->rounded;
 }
 
-/* Adds the file's name to a format's message. */
-static enum status named(const struct reader *reader, enum status status, struct error *error)
+/* Prefixes a format's message with the file's name unless `status` is STATUS_OK. Returns `status`. */
+static enum status prefix_name(const struct reader *reader, enum status status, struct error *error)
 {
     if (status != STATUS_OK)
         error_prefix_once(error, reader->name);
@@ -311,14 +311,14 @@ static enum status named(const struct reader *reader, enum status status, struct
 void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context)
 {
     struct prefetch *prefetch = &reader->prefetch;
-    size_t row = row_size(reader_info(reader)), whole = row * reader->info.height;
-    prefetch->size = size < whole ? size : whole;
+    size_t row = row_size(reader_info(reader)), page_size = row * reader->info.height;
+    prefetch->size = size < page_size ? size : page_size;
     prefetch->rows = prefetch->size >= row ? allocate_pages(prefetch->size) : NULL;
     uint32_t room = prefetch->rows ? (uint32_t)(prefetch->size / row) : 0;
-    uint32_t piece = row < AHEAD_PIECE ? (uint32_t)(AHEAD_PIECE / row) : 1;
+    uint32_t step = row < PREFETCH_STEP ? (uint32_t)(PREFETCH_STEP / row) : 1;
     while (prefetch->count < room && prefetch->status == STATUS_OK && go_on(context)) {
-        uint32_t some = room - prefetch->count < piece ? room - prefetch->count : piece;
-        prefetch->status = named(
+        uint32_t some = room - prefetch->count < step ? room - prefetch->count : step;
+        prefetch->status = prefix_name(
             reader, read_rows(reader, prefetch->rows + prefetch->count * row, row, some, &prefetch->error),
             &prefetch->error);
         prefetch->count += prefetch->status == STATUS_OK ? some : 0;
@@ -331,7 +331,7 @@ static void end_prefetch(struct prefetch *prefetch)
     *prefetch = (struct prefetch){.rows = NULL};
 }
 
-/* Copies up to `count` prefetched rows and frees their memory; returns the number of rows. */
+/* Copies up to `count` prefetched rows and discards their memory. Returns the number of rows. */
 static uint32_t take_prefetched(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count)
 {
     struct prefetch *prefetch = &reader->prefetch;
@@ -363,14 +363,14 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
     uint32_t taken = prefetch->rows ? take_prefetched(reader, to, pitch, count) : 0;
     if (taken == count)
         return STATUS_OK;
-    /* All prefetched rows were read. Decoding went on after them, or had failed there. */
+    /* All prefetched rows were read. The next one failed, or has to be decoded. */
     if (prefetch->status != STATUS_OK) {
         *error = prefetch->error;
         return prefetch->status;
     }
     if (prefetch->rows)
         end_prefetch(prefetch);
-    return named(reader, read_rows(reader, to + taken * pitch, pitch, count - taken, error), error);
+    return prefix_name(reader, read_rows(reader, to + taken * pitch, pitch, count - taken, error), error);
 }
 
 enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
@@ -394,12 +394,14 @@ enum status reader_next_page(struct reader *reader, bool *more, struct error *er
     *more = false;
     end_prefetch(&reader->prefetch);
     const struct reader_class *class = reader->format->reader;
-    enum status status =
-        class->next_page == NULL ? STATUS_OK : named(reader, class->next_page(reader, more, error), error);
-    return status == STATUS_OK && *more ? named(reader, open_rgb_conversion(reader, error), error) : status;
+    enum status status = class->next_page == NULL
+                             ? STATUS_OK
+                             : prefix_name(reader, class->next_page(reader, more, error), error);
+    return status == STATUS_OK && *more ? prefix_name(reader, open_rgb_conversion(reader, error), error)
+                                        : status;
 }
 
-/* Closes the format's reader, keeps the file, and reads the header again. */
+/* Closes the format's reader but not the file, and reads the header again. */
 enum status reader_rewind(struct reader *reader, struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
@@ -408,23 +410,24 @@ enum status reader_rewind(struct reader *reader, struct error *error)
                                 .options = reader->options,
                                 .file = reader->file,
                                 .page_count = 1};
-    class->close(reader);
+    if (class->close != NULL)
+        class->close(reader);
     close_rgb_conversion(reader);
     metadata_free(&reader->info.metadata);
     end_prefetch(&reader->prefetch);
     memset(reader, 0, class->size);
     *reader = kept;
     if (fseeko(reader->file, 0, SEEK_SET) != 0)
-        return named(reader, fail_reading(error), error);
-    return named(reader, open_page(reader, error), error);
+        return prefix_name(reader, fail_reading(error), error);
+    return prefix_name(reader, open_page(reader, error), error);
 }
 
-/* The range of values; low > high before the first value. Integers are divided by their full scale. */
+/* A range of values; low > high: empty. */
 struct extent {
     double low, high;
 };
 
-/* Extends the range by a row's colours. Alpha, NaN and infinity do not count. */
+/* Extends the range by the finite colour values of a row. */
 static void extend_extent(struct extent *extent, const struct image_info *info, const void *row)
 {
     const size_t channels = (size_t)info->channels, colours = channels - info->alpha;
@@ -438,8 +441,8 @@ static void extend_extent(struct extent *extent, const struct image_info *info, 
         }
 }
 
-/* Reads all pages that are asked for, row by row. `extent` grows by their values; may be NULL. */
-static enum status pass_pages(struct reader *reader, struct extent *extent, struct error *error)
+/* Reads all pages to read, row by row, and extends `extent`, which may be NULL, by their values. */
+static enum status decode_pages(struct reader *reader, struct extent *extent, struct error *error)
 {
     enum status status = STATUS_OK;
     for (bool more = true; status == STATUS_OK && more;) {
@@ -461,16 +464,16 @@ static enum status pass_pages(struct reader *reader, struct extent *extent, stru
 
 enum status reader_decode_all(struct reader *reader, struct error *error)
 {
-    return pass_pages(reader, NULL, error);
+    return decode_pages(reader, NULL, error);
 }
 
 enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error)
 {
     struct extent extent = {INFINITY, -INFINITY};
-    enum status status = pass_pages(reader, &extent, error);
-    const bool found = extent.low <= extent.high;
-    *low = found ? extent.low : 0;
-    *high = found ? extent.high : 0;
+    enum status status = decode_pages(reader, &extent, error);
+    const bool has_values = extent.low <= extent.high;
+    *low = has_values ? extent.low : 0;
+    *high = has_values ? extent.high : 0;
     return status == STATUS_OK ? reader_rewind(reader, error) : status;
 }
 
@@ -479,8 +482,8 @@ enum status reader_examine(struct reader *reader, struct error *error)
     if (reader->format->examine == NULL)
         return STATUS_OK;
     if (fseeko(reader->file, 0, SEEK_SET) != 0)
-        return named(reader, fail_reading(error), error);
-    return named(reader, reader->format->examine(reader->file, &reader->trailing, error), error);
+        return prefix_name(reader, fail_reading(error), error);
+    return prefix_name(reader, reader->format->examine(reader->file, &reader->trailing, error), error);
 }
 
 enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
@@ -488,15 +491,15 @@ enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
     char bytes[BUFSIZ];
     size_t size;
     reader->copied = true;
-    /* Decoding first finds damage before anything is written. */
+    /* Decode first, so that a damaged file fails before anything is written. */
     enum status status = reader_decode_all(reader, error);
     if (status == STATUS_OK && fseeko(reader->file, 0, SEEK_SET) != 0)
-        status = named(reader, fail_reading(error), error);
+        status = prefix_name(reader, fail_reading(error), error);
     while (status == STATUS_OK && (size = fread(bytes, 1, sizeof bytes, reader->file)) > 0)
         if (fwrite(bytes, 1, size, to) != size)
             status = fail_writing(error, errno);
     if (status == STATUS_OK && ferror(reader->file))
-        status = named(reader, fail_reading(error), error);
+        status = prefix_name(reader, fail_reading(error), error);
     return status;
 }
 
@@ -504,7 +507,8 @@ void reader_close(struct reader *reader)
 {
     if (reader == NULL)
         return;
-    reader->format->reader->close(reader);
-    release(reader);
+    if (reader->format->reader->close != NULL)
+        reader->format->reader->close(reader);
+    release_common(reader);
     free(reader);
 }
