@@ -46,6 +46,9 @@ int reader_last_page(const struct reader *reader);
 /* Fails if an image has no pixels, more than `max_pixels`, or a side above 2^30. */
 enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error);
 
+/* Fails with "cannot read: " and the text of errno. */
+enum status fail_reading(struct error *error);
+
 /* Functions of a format. image/reader.h has their contracts under the same names. Messages do not name the
  * file: reader.c does. One thread at a time uses a reader. */
 struct reader_class {

@@ -61,7 +61,7 @@ static FILE *open_file(const char *path, struct error *error)
     return file;
 }
 
-static enum status fail_reading(struct error *error)
+enum status fail_reading(struct error *error)
 {
     return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
 }
