@@ -217,7 +217,11 @@ enum status colour_space_of_file(const struct metadata *metadata, int colours,
     curve = metadata->gamma > 0 ? curve_power(1 / metadata->gamma) : curve_srgb();
     const double *xy = metadata->has_chromaticities ? metadata->chromaticities : REC709;
     snprintf(name, sizeof name, "gAMA %.5f", metadata->gamma);
-    return open_by_primaries(name, colours == 3 ? xy : NULL, &curve, CURVE_GAMMA, space, error);
+    const enum status status =
+        open_by_primaries(name, colours == 3 ? xy : NULL, &curve, CURVE_GAMMA, space, error);
+    return status == STATUS_OK || error->is_out_of_memory
+               ? status
+               : fail(error, STATUS_FAILED, "primaries (cHRM) cannot be used: they are damaged");
 }
 
 const struct colour_space *colour_space_builtin(enum colour_builtin which)
