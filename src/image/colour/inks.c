@@ -1,14 +1,15 @@
-/* CMYK and L*a*b* to RGB, row by row on the host, while a file is read: the device has pixels of at most four
- * channels, one of which is alpha.
+/* Converts CMYK and L*a*b* to RGB row by row while a file is read, on the host: pixels on the device have at
+ * most three colour channels.
  *
- * Little CMS converts by the file's profile, relative colorimetric with black point compensation, as
- * programs for print show it. Without a profile CMYK is (1 - C)(1 - K), and so on: far from what a press
- * prints, but black and white are right.
+ * Little CMS converts by the file's profile, relative colorimetric with black point compensation, as programs
+ * for print do. Without a profile red is (1 - C)(1 - K), and so on: far from what a press prints, but black
+ * and white are right.
  *
- * L*a*b* is relative to a white. TIFF 6.0, section 23, leaves it open (and forbids the tag WhitePoint),
- * Adobe's later note on ICCLab and libtiff read that tag, and Photoshop writes D50 without it. So these
- * count: an ICC profile of L*a*b*, WhitePoint, D50. From another white, XYZ are adapted to D50 by Bradford's
- * transform. L*a*b* becomes floats first, as Little CMS has no type of TIFF's signed a* and b*. */
+ * L*a*b* is relative to a reference white, about which sources disagree: TIFF 6.0, section 23, forbids the
+ * tag WhitePoint and names no white; Adobe's later note on ICCLab and libtiff read that tag; Photoshop writes
+ * D50 without it. Here an ICC profile of L*a*b* comes first, then WhitePoint, then D50. XYZ under another
+ * white is adapted to D50 by Bradford's transform. L*a*b* becomes floats first, as Little CMS has no type
+ * with TIFF's signed a* and b*. */
 #include "image/colour/profile.h"
 
 #include <stdlib.h>
@@ -19,11 +20,11 @@ struct rgb_conversion {
     size_t size; /* bytes of a sample: 1 or 2 */
     char text[LCMS_TEXT];
     cmsContext context;
-    cmsHTRANSFORM transform; /* NULL: the simple way */
-    float *lab;              /* a row of L*a*b* */
-    bool adapts;             /* L*a*b* has a white other than D50 */
+    cmsHTRANSFORM transform; /* NULL: convert_simply */
+    float *lab;              /* a row of L*a*b*, owned */
+    bool adapts;             /* L*a*b* is relative to `white`, which is not D50 */
     cmsCIEXYZ white;
-    double adapt[3][3]; /* of XYZ, from the white to D50 */
+    double adapt[3][3]; /* from XYZ under `white` to XYZ under D50 */
 };
 
 static bool is_lab(const struct rgb_conversion *conversion)
@@ -31,14 +32,14 @@ static bool is_lab(const struct rgb_conversion *conversion)
     return conversion->colour_model == COLOUR_MODEL_CIELAB || conversion->colour_model == COLOUR_MODEL_ICCLAB;
 }
 
-/* Opens the file's profile. NULL: it has none, or one that cannot be used. */
+/* Opens the file's profile. NULL: it has none, or it cannot be used. */
 static cmsHPROFILE open_source(struct rgb_conversion *conversion, const struct blob *icc)
 {
     const cmsColorSpaceSignature wanted = is_lab(conversion) ? cmsSigLabData : cmsSigCmykData;
     cmsHPROFILE profile = icc->data != NULL ? cmsOpenProfileFromMemTHR(conversion->context, icc->data,
                                                                        (cmsUInt32Number)icc->size)
                                             : NULL;
-    /* Little CMS samples it in 83,521 colours. */
+    /* No processing elements: Little CMS would evaluate them for 83,521 colours. */
     if (profile != NULL && cmsGetColorSpace(profile) == wanted &&
         cmsGetDeviceClass(profile) != cmsSigLinkClass && !lcms_has_many_elements(profile, 0))
         return profile;
@@ -47,17 +48,17 @@ static cmsHPROFILE open_source(struct rgb_conversion *conversion, const struct b
     return NULL;
 }
 
-/* Opens the transform from a profile, which is closed; NULL is allowed. */
+/* Opens the transform from a profile, which may be NULL, and closes the profile. */
 static void open_lcms_transform(struct rgb_conversion *conversion, cmsHPROFILE from,
                                 const struct colour_space *target)
 {
-    const bool is_wide = conversion->size == 2;
-    const cmsUInt32Number type = is_lab(conversion) ? TYPE_Lab_FLT : is_wide ? TYPE_CMYK_16 : TYPE_CMYK_8;
+    const bool is_16_bit = conversion->size == 2;
+    const cmsUInt32Number type = is_lab(conversion) ? TYPE_Lab_FLT : is_16_bit ? TYPE_CMYK_16 : TYPE_CMYK_8;
     cmsHPROFILE to =
         cmsOpenProfileFromMemTHR(conversion->context, target->icc.data, (cmsUInt32Number)target->icc.size);
     if (from != NULL && to != NULL)
         conversion->transform = cmsCreateTransformTHR(
-            conversion->context, from, type, to, is_wide ? TYPE_RGB_16 : TYPE_RGB_8,
+            conversion->context, from, type, to, is_16_bit ? TYPE_RGB_16 : TYPE_RGB_8,
             INTENT_RELATIVE_COLORIMETRIC, cmsFLAGS_NOCACHE | cmsFLAGS_BLACKPOINTCOMPENSATION);
     if (from != NULL)
         cmsCloseProfile(from);
@@ -65,7 +66,7 @@ static void open_lcms_transform(struct rgb_conversion *conversion, cmsHPROFILE f
         cmsCloseProfile(to);
 }
 
-/* Opens the transform from L*a*b* of a white; x 0: D50. */
+/* Opens the transform from L*a*b* relative to a white; x = 0: D50. */
 static void open_lab_transform(struct rgb_conversion *conversion, const double white[2],
                                const struct colour_space *target)
 {
@@ -106,28 +107,28 @@ bool rgb_conversion_has_profile(const struct rgb_conversion *conversion)
 /* Returns sample number i. */
 static unsigned file_sample(const struct rgb_conversion *conversion, const unsigned char *row, size_t i)
 {
-    uint16_t wide;
+    uint16_t sample;
     if (conversion->size == 1)
         return row[i];
-    memcpy(&wide, row + 2 * i, sizeof wide);
-    return wide;
+    memcpy(&sample, row + 2 * i, sizeof sample);
+    return sample;
 }
 
-/* Converts L*a*b* of TIFF to floats. In 8 bit L* has 255 steps, a* and b* are whole numbers; in 16 bit a* and
- * b* have 256 steps each, and L* has 65535, or in ICC's form 65280. */
+/* Converts TIFF's L*a*b* to floats. 8 bits: L* of 100 is 255, and a* and b* are integers. 16 bits: L* of 100
+ * is 65535, or 65280 in ICC's form, and a* and b* are in units of 1/256. */
 static void decode_lab(const struct rgb_conversion *conversion, const unsigned char *row, uint32_t width)
 {
-    const bool is_wide = conversion->size == 2, is_icc = conversion->colour_model == COLOUR_MODEL_ICCLAB;
-    const double full = is_wide ? (is_icc ? 65280 : 65535) : 255, unit = is_wide ? 256 : 1;
+    const bool is_16_bit = conversion->size == 2, is_icc = conversion->colour_model == COLOUR_MODEL_ICCLAB;
+    const double full = is_16_bit ? (is_icc ? 65280 : 65535) : 255, unit = is_16_bit ? 256 : 1;
     for (size_t x = 0; x < (size_t)width * 3; x++) {
         const unsigned v = file_sample(conversion, row, x);
-        const int middle = is_wide ? 0x8000 : 0x80,
+        const int middle = is_16_bit ? 0x8000 : 0x80,
                   offset = is_icc ? (int)v - middle : (int)(v ^ (unsigned)middle) - middle;
         conversion->lab[x] = (float)(x % 3 == 0 ? v * 100 / full : offset / unit);
     }
 }
 
-/* Makes L*a*b* relative to D50. */
+/* Converts a row of L*a*b* to be relative to D50. */
 static void adapt_lab(const struct rgb_conversion *conversion, uint32_t width)
 {
     for (float *lab = conversion->lab; lab < conversion->lab + (size_t)width * 3; lab += 3) {
@@ -147,7 +148,7 @@ static void adapt_lab(const struct rgb_conversion *conversion, uint32_t width)
     }
 }
 
-/* Converts CMYK without a profile. */
+/* Converts CMYK without a profile: (1 - C)(1 - K), (1 - M)(1 - K), (1 - Y)(1 - K). */
 static void convert_simply(const struct rgb_conversion *conversion, const unsigned char *row,
                            unsigned char *rgb, uint32_t width)
 {
