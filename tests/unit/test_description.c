@@ -154,7 +154,7 @@ static void tifffile(void **state)
                                         "{\"shape\": [1, 1, 48, 64, 3], \"lens\": 5}",
                                         "{\"shape\":[ 6 ,48,64 ]}"};
     struct change replaced = none, rows = of_pages(6, 6);
-    replaced.replaced = true;
+    replaced.new_geometry = true;
     rows.in_height = rows.out_height = 1;
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -175,7 +175,7 @@ static void ome(void **state)
                                         "<o:OME><o:Pixels SizeX=\"63\"/></o:OME>",
                                         "\xef\xbb\xbf\n<OME><Pixels>"};
     struct change redrawn = none;
-    redrawn.replaced = true;
+    redrawn.new_geometry = true;
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         becomes(texts[i], none, texts[i], "");
