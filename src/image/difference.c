@@ -146,11 +146,6 @@ void difference_add(struct difference *difference, double *a, double *b)
     difference->y++;
 }
 
-const double *difference_row(const struct difference *difference)
-{
-    return difference->magnitudes;
-}
-
 bool difference_is_none(const struct difference *difference)
 {
     return difference->largest == 0 && difference->unmatched == 0;

@@ -36,7 +36,7 @@ struct difference {
     size_t width;
     uint32_t y, page;
     double *memory;     /* owned: ROWS rows (difference.c) */
-    double *magnitudes; /* in `memory`: absolute differences of the last row */
+    double *magnitudes; /* in `memory`: absolute differences of the last row that was added; 0 if unmatched */
 };
 
 /* Begins a plane of a page. */
@@ -44,9 +44,6 @@ enum status difference_begin(struct difference *difference, size_t width, uint32
 
 /* Adds the next row of both planes. Values that are not finite are replaced by 0 in both. */
 void difference_add(struct difference *difference, double *a, double *b);
-
-/* Returns the absolute differences of the last row that was added; 0 for unmatched samples. */
-const double *difference_row(const struct difference *difference);
 
 /* Frees the state of the plane. Safe after a failure of difference_begin, and twice. */
 void difference_end(struct difference *difference);

@@ -128,42 +128,21 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
     return (format->holds.types & 1u << SAMPLE_FLOAT) != 0 ? SAMPLE_FLOAT : SAMPLE_UINT8;
 }
 
-/* Adds all metadata to left_out, for formats that hold only pixels. */
-static void leave_out_metadata(struct metadata *metadata)
-{
-    if (metadata->icc.data != NULL)
-        metadata_leave_out(metadata, "the ICC profile");
-    if (metadata->exif.data != NULL)
-        metadata_leave_out(metadata, "EXIF");
-    if (metadata->resolution_unit != RESOLUTION_ABSENT)
-        metadata_leave_out(metadata, "the resolution");
-    if (metadata->orientation > 1)
-        metadata_leave_out(metadata, "the orientation");
-    if (metadata->gamma > 0 || metadata->has_chromaticities)
-        metadata_leave_out(metadata, "the colour space");
-    if (metadata->text_count > 0)
-        metadata_leave_out(metadata, "texts");
-}
-
-/* Adds a text to left_out by its keyword, of which at most SHOWN bytes and whole UTF-8 characters are shown.
- */
-static void leave_out_text(struct metadata *metadata, const struct text_entry *text)
-{
-    enum { SHOWN = 40 };
-    char name[SHOWN + 32];
-    const bool cut = strlen(text->key) > SHOWN;
-    size_t length = cut ? SHOWN : strlen(text->key);
-    while (cut && length > 0 && ((unsigned char)text->key[length] & 0xc0) == 0x80)
-        length--;
-    snprintf(name, sizeof name, "the text \"%.*s%s\"", (int)length, text->key, cut ? "..." : "");
-    metadata_leave_out(metadata, name);
-}
-
 void format_leave_out(const struct format *format, struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;
-    if (!format->holds.texts)
-        leave_out_metadata(metadata);
+    const struct {
+        bool is_present;
+        const char *name;
+    } all[] = {{metadata->icc.data != NULL, "the ICC profile"},
+               {metadata->exif.data != NULL, "EXIF"},
+               {metadata->resolution_unit != RESOLUTION_ABSENT, "the resolution"},
+               {metadata->orientation > 1, "the orientation"},
+               {metadata->gamma > 0 || metadata->has_chromaticities, "the colour space"},
+               {metadata->text_count > 0, "texts"}};
+    for (size_t i = 0; !format->holds.texts && i < sizeof all / sizeof all[0]; i++)
+        if (all[i].is_present)
+            metadata_leave_out(metadata, all[i].name);
     if (info->page_name != NULL && (!format->holds.texts || !format->holds.pages))
         metadata_leave_out(metadata, "the page's name");
     if (format->holds_icc != NULL && metadata->icc.data != NULL &&
@@ -174,9 +153,14 @@ void format_leave_out(const struct format *format, struct image_info *info)
     for (size_t i = 0; i < metadata->tag_count; i++)
         if (!format->holds.tags)
             metadata_leave_out(metadata, tiff_tag_name(&metadata->tags[i]));
-    for (size_t i = 0; format->holds_text != NULL && i < metadata->text_count; i++)
+    for (size_t i = 0; format->holds_text != NULL && i < metadata->text_count; i++) {
+        const char *key = metadata->texts[i].key;
+        const size_t length = strlen(key), shown = utf8_fit(key, length, 40);
+        char name[80];
+        snprintf(name, sizeof name, "the text \"%.*s%s\"", (int)shown, key, shown < length ? "..." : "");
         if (!format->holds_text(&metadata->texts[i]))
-            leave_out_text(metadata, &metadata->texts[i]);
+            metadata_leave_out(metadata, name);
+    }
     if (format->leave_out != NULL)
         format->leave_out(info);
 }

@@ -60,17 +60,6 @@ static void add_laplacian(struct sums *sums, const double *above, const double *
     }
 }
 
-/* Returns page_measures.real_bits. */
-static int real_bits(const struct sums *sums)
-{
-    int unused = 0;
-    if (sums->varying == 0)
-        return 0;
-    while (!(sums->varying >> unused & 1))
-        unused++;
-    return sums->is_multiple ? 8 : 16 - unused;
-}
-
 enum status measure_page(struct reader *reader, struct page_measures *measures, struct error *error)
 {
     const struct image_info *info = reader_info(reader);
@@ -113,7 +102,10 @@ enum status measure_page(struct reader *reader, struct page_measures *measures, 
         measures->white[c] = (double)sums.white[c] / pixels;
     }
     measures->laplacian = sums.squares / (double)sums.count - mean * mean;
-    measures->real_bits = real_bits(&sums);
+    int unused = 0;
+    while (sums.varying != 0 && !(sums.varying >> unused & 1))
+        unused++;
+    measures->real_bits = sums.varying == 0 ? 0 : sums.is_multiple ? 8 : 16 - unused;
     measures->is_replicated = sums.is_multiple && measures->real_bits > 0;
     return status;
 }

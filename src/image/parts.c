@@ -87,45 +87,28 @@ static enum status emit(struct parts *parts, struct part *part, struct error *er
     return status;
 }
 
-/* Allocates the rows of a part before its first use. */
-static enum status open_part(const struct parts *parts, struct part *part, struct error *error)
-{
-    const struct parts_options *options = &parts->options;
-    unsigned char *rows =
-        allocate((options->part_rows + (size_t)options->above) * options->row_size, "encoding", error);
-    if (rows == NULL)
-        return STATUS_FAILED;
-    part->options = options;
-    part->rows = rows + (options->above ? options->row_size : 0);
-    return STATUS_OK;
-}
-
-/* Copies the last row of the previous part, which may be in the same slot. */
-static void copy_above(const struct parts *parts, struct part *part, size_t number)
-{
-    const size_t size = parts->options.row_size;
-    if (number == 0) {
-        memset(part->rows - size, 0, size);
-        return;
-    }
-    const struct part *before = ordered_slot(&parts->pool, number - 1);
-    memmove(part->rows - size, before->rows + (parts->options.part_rows - 1) * size, size);
-}
-
 /* Begins the next part. If its slot is in use, emits the part in it first. */
 static enum status begin_part(struct parts *parts, struct error *error)
 {
-    const size_t number = parts->pool.submitted;
+    const struct parts_options *options = &parts->options;
+    const size_t number = parts->pool.submitted, row_size = options->row_size;
     struct part *part = ordered_slot(&parts->pool, number);
-    enum status status = STATUS_OK;
-    if (ordered_is_full(&parts->pool))
-        status = emit(parts, ordered_oldest(&parts->pool), error);
-    if (status == STATUS_OK && part->options == NULL)
-        status = open_part(parts, part, error);
-    if (status != STATUS_OK)
-        return status;
-    if (parts->options.above)
-        copy_above(parts, part, number);
+    if (ordered_is_full(&parts->pool) && emit(parts, ordered_oldest(&parts->pool), error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (part->options == NULL) { /* its first use */
+        unsigned char *rows =
+            allocate((options->part_rows + (size_t)options->above) * row_size, "encoding", error);
+        if (rows == NULL)
+            return STATUS_FAILED;
+        part->options = options;
+        part->rows = rows + (options->above ? row_size : 0);
+    }
+    if (options->above && number == 0) {
+        memset(part->rows - row_size, 0, row_size);
+    } else if (options->above) { /* the last row of the previous part, which may be in the same slot */
+        const struct part *previous = ordered_slot(&parts->pool, number - 1);
+        memmove(part->rows - row_size, previous->rows + (options->part_rows - 1) * row_size, row_size);
+    }
     part->count = 0;
     part->number = (uint32_t)number;
     part->first = number == 0;

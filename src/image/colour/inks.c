@@ -66,19 +66,6 @@ static void open_lcms_transform(struct rgb_conversion *conversion, cmsHPROFILE f
         cmsCloseProfile(to);
 }
 
-/* Opens the transform from L*a*b* relative to a white; x = 0: D50. */
-static void open_lab_transform(struct rgb_conversion *conversion, const double white[2],
-                               const struct colour_space *target)
-{
-    open_lcms_transform(conversion, cmsCreateLab4ProfileTHR(conversion->context, NULL), target);
-    conversion->adapts = white[0] > 0;
-    if (conversion->adapts) {
-        const double xyz[3] = {white[0] / white[1], 1, (1 - white[0] - white[1]) / white[1]};
-        conversion->white = (cmsCIEXYZ){xyz[0], xyz[1], xyz[2]};
-        profile_adapt_white(xyz, conversion->adapt);
-    }
-}
-
 enum status rgb_conversion_open(const struct image_info *info, const struct colour_space *target,
                                 struct rgb_conversion **opened, struct error *error)
 {
@@ -93,8 +80,15 @@ enum status rgb_conversion_open(const struct image_info *info, const struct colo
     if (conversion->context == NULL || conversion->lab == NULL)
         return STATUS_FAILED;
     open_lcms_transform(conversion, open_source(conversion, &info->metadata.icc), target);
-    if (conversion->transform == NULL && is_lab(conversion))
-        open_lab_transform(conversion, info->white, target);
+    if (conversion->transform == NULL && is_lab(conversion)) {
+        open_lcms_transform(conversion, cmsCreateLab4ProfileTHR(conversion->context, NULL), target);
+        conversion->adapts = info->white[0] > 0;
+    }
+    if (conversion->adapts) {
+        const double x = info->white[0], y = info->white[1], xyz[3] = {x / y, 1, (1 - x - y) / y};
+        conversion->white = (cmsCIEXYZ){xyz[0], xyz[1], xyz[2]};
+        profile_adapt_white(xyz, conversion->adapt);
+    }
     return conversion->transform == NULL && is_lab(conversion) ? lcms_fail(conversion->text, error)
                                                                : STATUS_OK;
 }

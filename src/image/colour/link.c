@@ -147,11 +147,6 @@ struct node_scale {
     bool is_linear;       /* values of the chain are light; else the profile's values */
 };
 
-static struct node_scale node_scale_of(const struct colour_end *end, int channel)
-{
-    return (struct node_scale){&end->space->curves[channel], end->space->is_matrix, end->is_linear};
-}
-
 /* Returns the position of a value of the chain. */
 static double node_from_chain(const void *context, double v)
 {
@@ -174,28 +169,15 @@ static double chain_from_node(const void *context, double position)
     return scale->is_linear ? curve_decode(scale->curve, position) : position;
 }
 
-/* Returns the position of a value of the profile. Little CMS's floats may be negative. */
-static double node_from_profile(struct node_scale scale, double v)
-{
-    scale.is_linear = false;
-    return copysign(node_from_chain(&scale, fabs(v)), v);
-}
-
-/* Returns the profile's value at a position. */
-static double profile_from_node(struct node_scale scale, double position)
-{
-    scale.is_linear = false;
-    return chain_from_node(&scale, position);
-}
-
 /* Fills link->decode, link->encode and the grid, one row of nodes along the last channel at a time. */
 static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, struct error *error)
 {
     struct colour_link *link = &entry->link;
     struct node_scale from[3], to[3];
     for (int c = 0; c < 3; c++) {
-        from[c] = node_scale_of(&entry->from, c);
-        to[c] = node_scale_of(&entry->to, c < link->out ? c : 0);
+        const struct colour_space *source = entry->from.space, *target = entry->to.space;
+        from[c] = (struct node_scale){&source->curves[c], source->is_matrix, entry->from.is_linear};
+        to[c] = (struct node_scale){&target->curves[c], target->is_matrix, entry->to.is_linear};
     }
     /* No curves if values of the chain are positions. */
     for (int c = 0; c < 3 && (from[0].is_srgb_encoded || from[0].is_linear); c++)
@@ -203,10 +185,13 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
     for (int c = 0; c < link->out && (to[0].is_srgb_encoded || to[0].is_linear); c++)
         link->encode[c] = add_table(link, true, chain_from_node, &to[c]);
     link->grid = (int32_t)link->count;
+    /* From here on, values are those of the profiles, as Little CMS expects them. */
     float axis[3][GRID_NODES];
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3; c++) {
+        from[c].is_linear = to[c].is_linear = false;
         for (int i = 0; i < GRID_NODES; i++)
-            axis[c][i] = (float)profile_from_node(from[c], (double)i / (GRID_NODES - 1));
+            axis[c][i] = (float)chain_from_node(&from[c], (double)i / (GRID_NODES - 1));
+    }
     const double begin = lcms_seconds();
     for (int row = 0; row < GRID_NODES * GRID_NODES; row++) {
         if (lcms_seconds() - begin > LCMS_SECONDS_MAX)
@@ -219,9 +204,11 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
         }
         cmsDoTransform(transform, in, out, GRID_NODES);
         for (int b = 0; b < GRID_NODES; b++, link->count += 4)
-            for (int c = 0; c < link->out; c++)
+            for (int c = 0; c < link->out; c++) {
+                const double v = out[b * link->out + c]; /* may be negative */
                 link->floats[link->count + (size_t)c] =
-                    round_value(node_from_profile(to[c], out[b * link->out + c]));
+                    round_value(copysign(node_from_chain(&to[c], fabs(v)), v));
+            }
     }
     return STATUS_OK;
 }

@@ -28,9 +28,9 @@ int exif_orientation(const struct blob *exif)
 {
     struct ifd_source source;
     uint64_t ifd, value;
-    if (!ifd_source_of_blob(exif, &source, &ifd) || !ifd_find_unsigned(&source, ifd, IFD_ORIENTATION, &value))
-        return 0;
-    return value >= 1 && value <= 8 ? (int)value : 0;
+    const bool is_present =
+        ifd_source_of_blob(exif, &source, &ifd) && ifd_find_unsigned(&source, ifd, IFD_ORIENTATION, &value);
+    return is_present && value >= 1 && value <= 8 ? (int)value : 0;
 }
 
 /* Read and write a number of up to four bytes in the blob's byte order. The caller checks the bounds. */
@@ -376,13 +376,9 @@ bool exif_drop_thumbnail(struct blob *exif)
 
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error)
 {
-    struct ifd_source source;
     struct ifd_entry entry;
-    uint64_t ifd;
-
     *text = NULL;
-    if (!ifd_source_of_blob(exif, &source, &ifd) || !ifd_find(&source, ifd, tag, &entry) ||
-        entry.type != TIFF_ASCII)
+    if (!find_entry(exif, 0, tag, &entry) || entry.type != TIFF_ASCII)
         return STATUS_OK;
     const char *value = (const char *)exif->data + entry.offset;
     const bool has_two = tag == TIFFTAG_COPYRIGHT; /* the photographer's and the editor's */

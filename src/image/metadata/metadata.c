@@ -190,25 +190,18 @@ void metadata_remove_text(struct metadata *metadata, const char *key)
             metadata_remove_entry(metadata, i);
 }
 
-/* Returns the tag, or NULL. */
-static struct tiff_tag *find_tag(const struct metadata *metadata, uint32_t number)
+struct blob *metadata_tag(const struct metadata *metadata, uint32_t number)
 {
     for (size_t i = 0; i < metadata->tag_count; i++)
         if (metadata->tags[i].number == number)
-            return &metadata->tags[i];
+            return &metadata->tags[i].data;
     return NULL;
-}
-
-struct blob *metadata_tag(const struct metadata *metadata, uint32_t number)
-{
-    struct tiff_tag *found = find_tag(metadata, number);
-    return found == NULL ? NULL : &found->data;
 }
 
 enum status metadata_set_tag(struct metadata *metadata, uint32_t number, const void *data, size_t size,
                              struct error *error)
 {
-    struct tiff_tag *existing = find_tag(metadata, number);
+    struct blob *existing = metadata_tag(metadata, number);
     if (size == 0)
         return STATUS_OK;
     if (size > BYTES_MAX - metadata->bytes || (existing == NULL && metadata->tag_count == TAGS_MAX)) {
@@ -217,7 +210,7 @@ enum status metadata_set_tag(struct metadata *metadata, uint32_t number, const v
     }
     metadata->bytes += size;
     if (existing != NULL)
-        return metadata_set_blob(&existing->data, data, size, error);
+        return metadata_set_blob(existing, data, size, error);
     struct tiff_tag *tags = grow(metadata->tags, metadata->tag_count, sizeof *tags, error);
     if (tags == NULL)
         return STATUS_FAILED;
@@ -230,32 +223,20 @@ enum status metadata_set_tag(struct metadata *metadata, uint32_t number, const v
 
 void metadata_remove_tag(struct metadata *metadata, uint32_t number)
 {
-    struct tiff_tag *found = find_tag(metadata, number);
-    if (found == NULL)
+    struct tiff_tag *tags = metadata->tags;
+    size_t i = 0;
+    while (i < metadata->tag_count && tags[i].number != number)
+        i++;
+    if (i == metadata->tag_count)
         return;
-    free(found->data.data);
-    const size_t tail_count = (size_t)(metadata->tags + metadata->tag_count - found) - 1;
-    memmove(found, found + 1, tail_count * sizeof *found);
+    free(tags[i].data.data);
     metadata->tag_count--;
-}
-
-/* True if a list of names, separated by ", ", contains the name. */
-static bool has_name(const char *list, const char *name)
-{
-    const size_t length = strlen(name);
-    for (const char *at = list; (at = strstr(at, name)) != NULL; at++) {
-        const bool begins = at == list || (at - list >= 2 && memcmp(at - 2, ", ", 2) == 0);
-        if (begins && (at[length] == '\0' || at[length] == ','))
-            return true;
-    }
-    return false;
+    memmove(tags + i, tags + i + 1, (metadata->tag_count - i) * sizeof *tags);
 }
 
 void metadata_leave_out(struct metadata *metadata, const char *name)
 {
-    char *list = metadata->left_out;
-    if (!has_name(list, name))
-        text_append(list, sizeof metadata->left_out, "%s%s", list[0] != '\0' ? ", " : "", name);
+    text_add_item(metadata->left_out, sizeof metadata->left_out, ", ", name);
 }
 
 void metadata_leave_out_languages(struct metadata *metadata)

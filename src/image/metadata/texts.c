@@ -3,6 +3,8 @@
  * only lines. */
 #include "image/metadata/metadata.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,7 +181,8 @@ void texts_update(struct metadata *metadata, const struct change *change)
         char name[64];
         if (text_is_true(entry, change))
             continue;
-        snprintf(name, sizeof name, "%s%.40s", entry->item != NULL ? "GDAL's item " : "", entry->key);
+        snprintf(name, sizeof name, "%s%.*s", entry->item != NULL ? "GDAL's item " : "",
+                 (int)utf8_fit(entry->key, strlen(entry->key), 40), entry->key);
         metadata_leave_out(metadata, is_statistic(entry)       ? "GDAL's statistics"
                                      : is_repeated_exif(entry) ? "texts that repeat EXIF"
                                                                : name);

@@ -29,23 +29,6 @@ static void update_resolution(struct metadata *metadata, const struct change *ch
 
 /* ---------------------------------------------------------------- GeoTIFF 1.1 */
 
-static double get_real(const struct blob *blob, size_t index)
-{
-    double value;
-    memcpy(&value, blob->data + index * sizeof value, sizeof value);
-    return value;
-}
-
-static void set_real(struct blob *blob, size_t index, double value)
-{
-    memcpy(blob->data + index * sizeof value, &value, sizeof value);
-}
-
-static size_t real_count(const struct blob *blob)
-{
-    return blob == NULL ? 0 : blob->size / sizeof(double);
-}
-
 /* True if positions count from the centre of the first pixel instead of its corner (GTRasterTypeGeoKey).
  *
  * The tag has groups of four numbers. The last number of the first group is the number of keys. A key is its
@@ -54,15 +37,11 @@ static bool counts_from_centres(const struct metadata *metadata)
 {
     enum { RASTER_TYPE = 1025, POINT = 2 };
     const struct blob *keys = metadata_tag(metadata, TAG_GEO_KEYS);
-    uint16_t key[4] = {0};
-    if (keys != NULL && keys->size >= sizeof key)
-        memcpy(key, keys->data, sizeof key);
-    for (size_t at = sizeof key, left = key[3]; left > 0 && at + sizeof key <= keys->size;
-         at += sizeof key, left--) {
-        memcpy(key, keys->data + at, sizeof key);
-        if (key[0] == RASTER_TYPE && key[1] == 0)
-            return key[3] == POINT;
-    }
+    const uint16_t *key = keys != NULL ? (const void *)keys->data : NULL;
+    const size_t groups = keys != NULL ? keys->size / (4 * sizeof *key) : 0;
+    for (size_t i = 1; i < groups && i <= key[3]; i++)
+        if (key[4 * i] == RASTER_TYPE && key[4 * i + 1] == 0)
+            return key[4 * i + 3] == POINT;
     return false;
 }
 
@@ -72,15 +51,16 @@ static bool update_geotiff(struct metadata *metadata, const struct change *chang
 {
     enum { TIE = 6 /* doubles of a tie point */ };
     const struct affine from = affine_move_origin(&change->from, counts_from_centres(metadata) ? -0.5 : 0);
-    struct blob *scale = metadata_tag(metadata, TAG_PIXEL_SCALE);
-    struct blob *point = metadata_tag(metadata, TAG_TIE_POINTS);
-    if (!affine_is_upright(&from) || real_count(scale) < 2 || real_count(point) != TIE ||
-        metadata_tag(metadata, TAG_TRANSFORMATION) != NULL)
+    const struct blob *scale = metadata_tag(metadata, TAG_PIXEL_SCALE),
+                      *point = metadata_tag(metadata, TAG_TIE_POINTS);
+    if (!affine_is_upright(&from) || scale == NULL || scale->size < 2 * sizeof(double) || point == NULL ||
+        point->size / sizeof(double) != TIE || metadata_tag(metadata, TAG_TRANSFORMATION) != NULL)
         return false;
-    set_real(scale, 0, get_real(scale, 0) * from.xx);
-    set_real(scale, 1, get_real(scale, 1) * from.yy);
-    set_real(point, 0, (get_real(point, 0) - from.x) / from.xx);
-    set_real(point, 1, (get_real(point, 1) - from.y) / from.yy);
+    double *pixel = (void *)scale->data, *tie = (void *)point->data;
+    pixel[0] *= from.xx;
+    pixel[1] *= from.yy;
+    tie[0] = (tie[0] - from.x) / from.xx;
+    tie[1] = (tie[1] - from.y) / from.yy;
     return true;
 }
 

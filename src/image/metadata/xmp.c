@@ -50,6 +50,8 @@ static const struct xmp_property {
     {"http://ns.adobe.com/xmp/note/", "xmpNote", "HasExtendedXMP", "XMP's extension", XMP_ALWAYS},
 };
 
+static const char XML_SPACE[] = " \t\r\n";
+
 static bool is_name_character(char c)
 {
     return c != '\0' && strchr("=/> \t\r\n\"'<", c) == NULL;
@@ -71,8 +73,11 @@ static char *property_end(char *name, size_t length)
         return end == NULL ? NULL : end + 1;
     while ((end = strstr(end, "</")) != NULL) {
         end += 2;
-        if (strncmp(end, name, length) == 0 && end[length] == '>')
-            return end + length + 1;
+        if (strncmp(end, name, length) != 0)
+            continue;
+        end += length + strspn(end + length, XML_SPACE);
+        if (*end == '>')
+            return end + 1;
     }
     return NULL;
 }
@@ -95,7 +100,8 @@ static bool cut_properties(char *xmp, const char *prefix, const char *name)
         size_t length = prefix_length + 1 + name_length;
         while (is_pattern && is_name_character(start[length]))
             length++;
-        if (is_name_character(start[length]))
+        if (is_name_character(start[length]) ||
+            (start[-1] != '<' && start[length + strspn(start + length, XML_SPACE)] != '=')) /* prose */
             continue;
         char *end = property_end(start, length);
         if (end == NULL)

@@ -76,13 +76,7 @@ static uint32_t machine_number(void)
 
 int temporary_kept_length(const char *name, size_t length)
 {
-    enum { LONGEST = 200 }; /* bytes */
-    if (length <= LONGEST)
-        return (int)length;
-    int kept = LONGEST;
-    while (kept > 0 && (name[kept] & 0xc0) == 0x80)
-        kept--;
-    return kept;
+    return (int)utf8_fit(name, length, 200);
 }
 
 /* Sets the slot's name. False if it is too long. */

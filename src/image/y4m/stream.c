@@ -15,9 +15,16 @@ static const struct chroma {
 } chromas[] = {{"420", 2, 2, 2}, {"422", 2, 2, 1},  {"444", 2, 1, 1}, {"440", 2, 1, 2},
                {"411", 2, 4, 1}, {"mono", 1, 1, 1}, {NULL, 0, 0, 0}};
 
-static bool word_is(const struct word *word, const char *text)
+/* Parses decimal digits. False if there are other characters, none, or the number exceeds `max`. */
+static bool parse_digits(struct word word, uint64_t max, uint64_t *number)
 {
-    return word->length == strlen(text) && memcmp(word->start, text, word->length) == 0;
+    *number = 0;
+    for (size_t i = 0; i < word.length && *number <= max; i++) {
+        if (word.start[i] < '0' || word.start[i] > '9')
+            return false;
+        *number = 10 * *number + (uint64_t)(word.start[i] - '0');
+    }
+    return word.length > 0 && *number <= max;
 }
 
 /* Parses the rest of the word C after the name: nothing, the siting of C420 ("jpeg", "mpeg2", "paldv"), or
@@ -25,20 +32,16 @@ static bool word_is(const struct word *word, const char *text)
 static bool read_rest(struct word rest, const struct chroma *chroma, int *bits)
 {
     const bool is_mono = chroma->parts == 1, has_p = rest.length > 0 && rest.start[0] == 'p';
-    unsigned long number = 0;
-    *bits = 8;
-    if (rest.length == 0)
-        return true;
-    if (strcmp(chroma->name, "420") == 0 &&
-        (word_is(&rest, "jpeg") || word_is(&rest, "mpeg2") || word_is(&rest, "paldv")))
-        return true;
-    for (size_t i = has_p; i < rest.length && number <= 16; i++) {
-        if (rest.start[i] < '0' || rest.start[i] > '9')
-            return false;
-        number = 10 * number + (unsigned long)(rest.start[i] - '0');
-    }
+    uint64_t number = 8;
+    const bool is_default =
+        rest.length == 0 ||
+        (strcmp(chroma->name, "420") == 0 &&
+         (word_equals(rest, "jpeg") || word_equals(rest, "mpeg2") || word_equals(rest, "paldv")));
+    const struct word digits = {rest.start + has_p, rest.length - has_p};
+    const bool is_valid =
+        is_default || (is_mono != has_p && parse_digits(digits, 16, &number) && number >= 8);
     *bits = (int)number;
-    return is_mono != has_p && number >= 8 && number <= 16;
+    return is_valid;
 }
 
 /* Parses the word C without its letter. */
@@ -56,9 +59,9 @@ static enum status read_chroma(struct word word, struct y4m *stream, struct erro
         stream->down = chroma->down;
         /* A chroma sample is in the middle of its samples of Y (C420jpeg, the default, and C440), at the left
            ones (C420mpeg2, C422, C411), or at the top left one (C420paldv). Source: yuv4mpeg(5). */
-        const bool left = stream->down == 1 || word_is(&rest, "mpeg2") || word_is(&rest, "paldv");
+        const bool left = stream->down == 1 || word_equals(rest, "mpeg2") || word_equals(rest, "paldv");
         stream->left = left ? 0 : (stream->across - 1) / 2.0;
-        stream->top = word_is(&rest, "paldv") ? 0 : (stream->down - 1) / 2.0;
+        stream->top = word_equals(rest, "paldv") ? 0 : (stream->down - 1) / 2.0;
         return STATUS_OK;
     }
     return fail(error, STATUS_FAILED,
@@ -67,36 +70,24 @@ static enum status read_chroma(struct word word, struct y4m *stream, struct erro
                 (int)word.length, word.start);
 }
 
-/* Parses a width or height. False if it is not a number from 1 to UINT32_MAX. */
-static bool read_side(struct word word, uint32_t *side)
-{
-    uint64_t number = 0;
-    for (size_t i = 0; i < word.length && number <= UINT32_MAX; i++) {
-        if (word.start[i] < '0' || word.start[i] > '9')
-            return false;
-        number = 10 * number + (uint64_t)(word.start[i] - '0');
-    }
-    *side = (uint32_t)number;
-    return word.length > 0 && number > 0 && number <= UINT32_MAX;
-}
-
 enum status y4m_parse(const char *header, struct y4m *stream, struct error *error)
 {
     struct word word;
     const char *cursor = header;
-    bool is_valid = text_next_word(&cursor, ' ', &word) && word_is(&word, "YUV4MPEG2");
+    bool is_valid = text_next_word(&cursor, ' ', &word) && word_equals(word, "YUV4MPEG2");
     /* Without the word C it is C420jpeg. */
     *stream = (struct y4m){.bits = 8, .parts = 2, .across = 2, .down = 2, .left = 0.5, .top = 0.5};
     while (is_valid && text_next_word(&cursor, ' ', &word)) {
         const struct word value = {word.start + 1, word.length - 1};
         if (word.length == 0)
             continue;
-        if (word.start[0] == 'W')
-            is_valid = read_side(value, &stream->width);
-        else if (word.start[0] == 'H')
-            is_valid = read_side(value, &stream->height);
-        else if (word.start[0] == 'C' && read_chroma(value, stream, error) != STATUS_OK)
+        if (word.start[0] == 'W' || word.start[0] == 'H') {
+            uint64_t number;
+            is_valid = parse_digits(value, UINT32_MAX, &number);
+            *(word.start[0] == 'W' ? &stream->width : &stream->height) = (uint32_t)number;
+        } else if (word.start[0] == 'C' && read_chroma(value, stream, error) != STATUS_OK) {
             return STATUS_FAILED;
+        }
     }
     if (!is_valid || stream->width == 0 || stream->height == 0)
         return fail(error, STATUS_FAILED, "damaged Y4M: its first line does not say the size of frames");
