@@ -23,7 +23,7 @@ struct reader {
     char *name; /* the path, or "standard input" */
     struct reader_options options;
     FILE *file;
-    unsigned char head[RIFF_SIGNATURE_SIZE]; /* the file's first bytes, already read to recognise it */
+    unsigned char head[FOREIGN_SIZE]; /* the file's first bytes, already read to recognise it */
     size_t head_size; /* at most SIGNATURE_SIZE; 0 if the class seeks: then the file is at its start */
     struct prefetch prefetch;
     struct metadata trailing; /* only left_out and warning are used: reader_trailing_warnings */

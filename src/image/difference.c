@@ -78,12 +78,10 @@ static double subtract(const struct difference *difference, const double *a, con
  * shifted by one more sample. */
 static void smooth(const double *const restrict rows[WINDOW], size_t count, double *restrict sums)
 {
-    const double *const r0 = rows[0], *const r1 = rows[1], *const r2 = rows[2], *const r3 = rows[3],
-                        *const r4 = rows[4], *const r5 = rows[5], *const r6 = rows[6], *const r7 = rows[7],
-                        *const r8 = rows[8], *const r9 = rows[9], *const r10 = rows[10];
     for (size_t x = 0; x < count; x++)
-        sums[x] = weights[0] * r5[x] + weights[1] * (r4[x] + r6[x]) + weights[2] * (r3[x] + r7[x]) +
-                  weights[3] * (r2[x] + r8[x]) + weights[4] * (r1[x] + r9[x]) + weights[5] * (r0[x] + r10[x]);
+        sums[x] = weights[0] * rows[5][x] + weights[1] * (rows[4][x] + rows[6][x]) +
+                  weights[2] * (rows[3][x] + rows[7][x]) + weights[3] * (rows[2][x] + rows[8][x]) +
+                  weights[4] * (rows[1][x] + rows[9][x]) + weights[5] * (rows[0][x] + rows[10][x]);
 }
 
 /* Adds a row to the ring, and the SSIM of the windows that end with it. */

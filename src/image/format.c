@@ -284,39 +284,39 @@ static void name_for_shell(const char *path, char *foreign, char *png, size_t si
 
 struct foreign_hint foreign_reading(const char *name, const char *path)
 {
-    struct foreign_hint hint = {""};
+    struct foreign_hint hint;
     char foreign[100], png[100];
     name_for_shell(path, foreign, png, sizeof png);
     if (name == foreign_camera_raw)
-        text_append(hint.text, sizeof hint.text,
-                    "climg does not read %s; convert it first, as with dcraw: dcraw -T %s", name, foreign);
+        snprintf(hint.text, sizeof hint.text,
+                 "climg does not read %s; convert it first, as with dcraw: dcraw -T %s", name, foreign);
     else if (strstr(name, " video") != NULL)
-        text_append(
+        snprintf(
             hint.text, sizeof hint.text,
             "climg reads %s through ffmpeg: ffmpeg -i %s -f yuv4mpegpipe - | climg ... | ffmpeg -i - out.mp4",
             name, foreign);
     else
-        text_append(hint.text, sizeof hint.text,
-                    "climg does not read %s; convert it first, as with ImageMagick: convert %s %s", name,
-                    foreign, png);
+        snprintf(hint.text, sizeof hint.text,
+                 "climg does not read %s; convert it first, as with ImageMagick: convert %s %s", name,
+                 foreign, png);
     return hint;
 }
 
 struct foreign_hint foreign_writing(const char *name, const char *path)
 {
-    struct foreign_hint hint = {""};
+    struct foreign_hint hint;
     char foreign[100], png[100];
     name_for_shell(path, foreign, png, sizeof png);
     if (name == foreign_camera_raw)
-        text_append(hint.text, sizeof hint.text, "climg does not write %s; write %s", name, png);
+        snprintf(hint.text, sizeof hint.text, "climg does not write %s; write %s", name, png);
     else if (strstr(name, " video") != NULL)
-        text_append(
+        snprintf(
             hint.text, sizeof hint.text,
             "climg writes %s through ffmpeg: ffmpeg -i in.mp4 -f yuv4mpegpipe - | climg ... | ffmpeg -i - %s",
             name, foreign);
     else
-        text_append(hint.text, sizeof hint.text,
-                    "climg does not write %s; write %s and convert that, as with ImageMagick: convert %s %s",
-                    name, png, png, foreign);
+        snprintf(hint.text, sizeof hint.text,
+                 "climg does not write %s; write %s and convert that, as with ImageMagick: convert %s %s",
+                 name, png, png, foreign);
     return hint;
 }

@@ -71,22 +71,6 @@ static const char *name_of(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-/* Fails because no format recognises the file. The message names a known foreign format. */
-static enum status refuse(const struct reader *reader, const char *path, struct error *error)
-{
-    unsigned char head[FOREIGN_SIZE];
-    memcpy(head, reader->head, reader->head_size);
-    size_t more = fread(head + reader->head_size, 1, sizeof head - reader->head_size, reader->file);
-    const char *kind = foreign_name(head, reader->head_size + more);
-    if (ferror(reader->file))
-        return fail_reading(error);
-    if (reader->head_size == 0)
-        return fail(error, STATUS_FAILED, "empty file");
-    if (kind != NULL)
-        return fail(error, STATUS_FAILED, "%s", foreign_reading(kind, path).text);
-    return fail(error, STATUS_FAILED, "is not %s", format_names(NULL, "or").text);
-}
-
 /* Seeks to the start of the file. Replaces a pipe by a temporary copy. */
 static enum status make_seekable(struct reader *reader, struct error *error)
 {
@@ -101,21 +85,28 @@ static enum status make_seekable(struct reader *reader, struct error *error)
     return STATUS_OK;
 }
 
-/* Recognises the format by the file's first bytes. */
+/* Recognises the format by the file's first bytes. Fails if climg does not read it or --only does not accept
+ * it. */
 static enum status identify(struct reader *common, const char *path, struct error *error)
 {
     common->head_size = fread(common->head, 1, SIGNATURE_SIZE, common->file);
     common->format = format_by_signature(common->head, common->head_size);
-    if (common->format == NULL && common->head_size == SIGNATURE_SIZE) {
+    if (common->format == NULL) { /* RIFF and foreign formats need more bytes */
         common->head_size +=
-            fread(common->head + SIGNATURE_SIZE, 1, RIFF_SIGNATURE_SIZE - SIGNATURE_SIZE, common->file);
+            fread(common->head + common->head_size, 1, sizeof common->head - common->head_size, common->file);
         common->format = format_by_signature(common->head, common->head_size);
     }
-    if (common->format == NULL)
-        return refuse(common, path, error);
-    return format_set_accepts(common->options.only, common->format)
-               ? STATUS_OK
-               : fail(error, STATUS_FAILED, "is %s, which --only does not accept", common->format->name);
+    if (common->format != NULL)
+        return format_set_accepts(common->options.only, common->format)
+                   ? STATUS_OK
+                   : fail(error, STATUS_FAILED, "is %s, which --only does not accept", common->format->name);
+    if (ferror(common->file))
+        return fail_reading(error);
+    if (common->head_size == 0)
+        return fail(error, STATUS_FAILED, "empty file");
+    const char *foreign = foreign_name(common->head, common->head_size);
+    return foreign != NULL ? fail(error, STATUS_FAILED, "%s", foreign_reading(foreign, path).text)
+                           : fail(error, STATUS_FAILED, "is not %s", format_names(NULL, "or").text);
 }
 
 static void close_rgb_conversion(struct reader *reader)
@@ -331,19 +322,6 @@ static void end_prefetch(struct prefetch *prefetch)
     *prefetch = (struct prefetch){.rows = NULL};
 }
 
-/* Copies up to `count` prefetched rows and discards their memory. Returns the number of rows. */
-static uint32_t take_prefetched(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count)
-{
-    struct prefetch *prefetch = &reader->prefetch;
-    size_t row = row_size(reader_info(reader));
-    uint32_t left = prefetch->count - prefetch->next, some = left < count ? left : count;
-    for (uint32_t y = 0; y < some; y++)
-        memcpy(rows + y * pitch, prefetch->rows + (prefetch->next + y) * row, row);
-    prefetch->next += some;
-    discard_pages(prefetch->rows, prefetch->next * row);
-    return some;
-}
-
 void reader_reduce(struct reader *reader, int factor)
 {
     if (factor > 1 && reader->format->reader->reduce != NULL)
@@ -360,7 +338,13 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
 {
     struct prefetch *prefetch = &reader->prefetch;
     unsigned char *to = rows;
-    uint32_t taken = prefetch->rows ? take_prefetched(reader, to, pitch, count) : 0;
+    uint32_t taken = 0;
+    if (prefetch->rows) { /* copy prefetched rows, and free their memory */
+        const size_t row = row_size(reader_info(reader));
+        for (; taken < count && prefetch->next < prefetch->count; taken++, prefetch->next++)
+            memcpy(to + taken * pitch, prefetch->rows + prefetch->next * row, row);
+        discard_pages(prefetch->rows, prefetch->next * row);
+    }
     if (taken == count)
         return STATUS_OK;
     /* All prefetched rows were read. The next one failed, or has to be decoded. */
@@ -422,27 +406,23 @@ enum status reader_rewind(struct reader *reader, struct error *error)
     return prefix_name(reader, open_page(reader, error), error);
 }
 
-/* A range of values; low > high: empty. */
-struct extent {
-    double low, high;
-};
-
-/* Extends the range by the finite colour values of a row. */
-static void extend_extent(struct extent *extent, const struct image_info *info, const void *row)
+/* Extends a range by the finite colour values of a row. */
+static void extend_range(double *low, double *high, const struct image_info *info, const void *row)
 {
     const size_t channels = (size_t)info->channels, colours = channels - info->alpha;
     for (size_t x = 0; x < info->width; x++)
         for (size_t c = 0; c < colours; c++) {
             const double value = sample_value(info->type, row, x * channels + c);
-            if (!isfinite(value))
-                continue;
-            extent->low = fmin(extent->low, value);
-            extent->high = fmax(extent->high, value);
+            if (isfinite(value)) {
+                *low = fmin(*low, value);
+                *high = fmax(*high, value);
+            }
         }
 }
 
-/* Reads all pages to read, row by row, and extends `extent`, which may be NULL, by their values. */
-static enum status decode_pages(struct reader *reader, struct extent *extent, struct error *error)
+/* Decodes all pages to read, row by row. `low` and `high`, which may be NULL, are extended by their values.
+ */
+static enum status decode_pages(struct reader *reader, double *low, double *high, struct error *error)
 {
     enum status status = STATUS_OK;
     for (bool more = true; status == STATUS_OK && more;) {
@@ -452,8 +432,8 @@ static enum status decode_pages(struct reader *reader, struct extent *extent, st
         status = row != NULL ? STATUS_OK : STATUS_FAILED;
         for (uint32_t y = 0; status == STATUS_OK && y < info->height; y++) {
             status = reader_read(reader, row, size, 1, error);
-            if (status == STATUS_OK && extent != NULL)
-                extend_extent(extent, info, row);
+            if (status == STATUS_OK && low != NULL)
+                extend_range(low, high, info, row);
         }
         free(row);
         if (status == STATUS_OK)
@@ -464,16 +444,16 @@ static enum status decode_pages(struct reader *reader, struct extent *extent, st
 
 enum status reader_decode_all(struct reader *reader, struct error *error)
 {
-    return decode_pages(reader, NULL, error);
+    return decode_pages(reader, NULL, NULL, error);
 }
 
 enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error)
 {
-    struct extent extent = {INFINITY, -INFINITY};
-    enum status status = decode_pages(reader, &extent, error);
-    const bool has_values = extent.low <= extent.high;
-    *low = has_values ? extent.low : 0;
-    *high = has_values ? extent.high : 0;
+    *low = INFINITY;
+    *high = -INFINITY;
+    enum status status = decode_pages(reader, low, high, error);
+    if (*low > *high)
+        *low = *high = 0;
     return status == STATUS_OK ? reader_rewind(reader, error) : status;
 }
 

@@ -426,29 +426,21 @@ static enum status netpbm_next_page(struct reader *base, bool *more, struct erro
     return reader->page < reader_last_page(base) ? next_image(reader, more, error) : STATUS_OK;
 }
 
-/* Reads an image before the first requested page, all rows into the same memory, and the next header. A pipe
- * cannot seek. */
-static enum status skip_image(struct netpbm_reader *reader, bool *more, struct error *error)
-{
-    const uint32_t height = reader->base.info.height;
-    enum status status = STATUS_OK;
-    unsigned char *row = allocate(row_size(&reader->base.info), "an image that is skipped", error);
-    if (row == NULL)
-        return STATUS_FAILED;
-    if (!kind_is_pfm(reader) || reader->start < 0)
-        status = netpbm_read(&reader->base, row, 0, height, error);
-    free(row);
-    return status == STATUS_OK ? next_image(reader, more, error) : status;
-}
-
-/* Reads the header of the first requested page. */
+/* Reads the header of the first requested page. The rows of earlier images are read, as a pipe cannot seek.
+ */
 static enum status netpbm_open(struct reader *base, struct error *error)
 {
     struct netpbm_reader *reader = (struct netpbm_reader *)base;
     bool more;
     enum status status = netpbm_read_header(reader, &more, error);
     while (status == STATUS_OK && reader->page < base->options.page) {
-        status = skip_image(reader, &more, error);
+        unsigned char *row = allocate(row_size(&base->info), "an image that is skipped", error);
+        status = row != NULL ? STATUS_OK : STATUS_FAILED;
+        if (status == STATUS_OK && (!kind_is_pfm(reader) || reader->start < 0))
+            status = netpbm_read(base, row, 0, base->info.height, error);
+        free(row);
+        if (status == STATUS_OK)
+            status = next_image(reader, &more, error);
         if (status == STATUS_OK && !more)
             return fail(error, STATUS_FAILED, "there is no page %d; the file has %d", base->options.page,
                         reader->page);
