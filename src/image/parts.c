@@ -116,33 +116,27 @@ static enum status begin_part(struct parts *parts, struct error *error)
     return STATUS_OK;
 }
 
-/* Copies a row into the current part, and submits the part if it is full. */
-static void add_row(struct parts *parts, const void *row)
-{
-    const struct parts_options *options = &parts->options;
-    struct part *part = parts->filling;
-    unsigned char *to = part->rows + part->count++ * options->row_size;
-    if (options->copy != NULL)
-        options->copy(options->context, row, to);
-    else
-        memcpy(to, row, options->row_size);
-    part->last = --parts->rows_left == 0;
-    if (part->last || part->count == options->part_rows) {
-        ordered_submit(&parts->pool, part->first && part->last);
-        parts->filling = NULL;
-    }
-}
-
 enum status parts_write(struct parts *parts, const void *rows, size_t pitch, uint32_t count,
                         struct error *error)
 {
+    const struct parts_options *options = &parts->options;
     if (count > parts->rows_left)
         return fail(error, STATUS_FAILED, "more rows than the header says");
     for (uint32_t i = 0; i < count; i++) {
-        enum status status = parts->filling == NULL ? begin_part(parts, error) : STATUS_OK;
-        if (status != STATUS_OK)
-            return status;
-        add_row(parts, (const unsigned char *)rows + i * pitch);
+        if (parts->filling == NULL && begin_part(parts, error) != STATUS_OK)
+            return STATUS_FAILED;
+        struct part *part = parts->filling;
+        const unsigned char *row = (const unsigned char *)rows + i * pitch;
+        unsigned char *to = part->rows + part->count++ * options->row_size;
+        if (options->copy != NULL)
+            options->copy(options->context, row, to);
+        else
+            memcpy(to, row, options->row_size);
+        part->last = --parts->rows_left == 0;
+        if (part->last || part->count == options->part_rows) {
+            ordered_submit(&parts->pool, part->first && part->last);
+            parts->filling = NULL;
+        }
     }
     return STATUS_OK;
 }

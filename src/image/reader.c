@@ -172,22 +172,6 @@ static enum status open_page(struct reader *reader, struct error *error)
     return status == STATUS_OK ? open_rgb_conversion(reader, error) : status;
 }
 
-/* Allocates the format's struct, moves the common fields into it, and reads the header. */
-static enum status open_format(struct reader **reader, const struct reader *common, struct error *error)
-{
-    const struct reader_class *class = common->format->reader;
-    struct reader *opened = allocate_zeroed(1, class->size, "the input", error);
-    if (opened == NULL)
-        return STATUS_FAILED;
-    *reader = opened;
-    *opened = *common;
-    const struct reader_options *options = &opened->options;
-    const bool seeks = class->seeks || options->rewinds || (options->copies && opened->format->lossy) ||
-                       (options->reopens && !opened->format->holds.video);
-    enum status status = seeks ? make_seekable(opened, error) : STATUS_OK;
-    return status == STATUS_OK ? open_page(opened, error) : status;
-}
-
 /* Frees the common fields. */
 static void release_common(struct reader *common)
 {
@@ -208,8 +192,19 @@ static enum status open_reader(const char *path, FILE *file, const struct reader
     *reader = NULL;
     common.name = file != NULL ? copy_text(name_of(path), error) : NULL;
     enum status status = common.name != NULL ? identify(&common, path, error) : STATUS_FAILED;
+    if (status == STATUS_OK) {
+        *reader = allocate_zeroed(1, common.format->reader->size, "the input", error);
+        status = *reader != NULL ? STATUS_OK : STATUS_FAILED;
+    }
+    if (status == STATUS_OK) {
+        **reader = common; /* the first member of the format's struct */
+        const bool seeks = common.format->reader->seeks || options->rewinds ||
+                           (options->copies && common.format->lossy) ||
+                           (options->reopens && !common.format->holds.video);
+        status = seeks ? make_seekable(*reader, error) : STATUS_OK;
+    }
     if (status == STATUS_OK)
-        status = open_format(reader, &common, error);
+        status = open_page(*reader, error);
     if (status == STATUS_OK)
         return STATUS_OK;
     error_prefix(error, name_of(path));

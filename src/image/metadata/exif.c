@@ -283,28 +283,6 @@ static void erase(struct eraser *eraser, uint64_t start, uint64_t size)
         exif->size = (size_t)start;
 }
 
-/* Reads an element of an array. */
-static bool get_element(const struct ifd_source *source, const struct ifd_entry *array, uint64_t index,
-                        uint64_t *value)
-{
-    struct ifd_entry element = *array;
-    element.offset += index * (array->size / array->count);
-    return ifd_unsigned(source, &element, value);
-}
-
-/* Overwrites the strips of a thumbnail that is not compressed. */
-static void erase_strips(struct eraser *eraser, const struct ifd_source *source, uint64_t ifd)
-{
-    struct ifd_entry starts, sizes;
-    uint64_t start, size;
-    if (!ifd_find(source, ifd, TIFFTAG_STRIPOFFSETS, &starts) ||
-        !ifd_find(source, ifd, TIFFTAG_STRIPBYTECOUNTS, &sizes))
-        return;
-    for (uint64_t i = 0; i < starts.count && i < sizes.count; i++)
-        if (get_element(source, &starts, i, &start) && get_element(source, &sizes, i, &size))
-            erase(eraser, start, size);
-}
-
 /* Returns the position of the link to the second IFD, which describes the thumbnail; 0: there is none. */
 static size_t thumbnail_link(const struct blob *exif)
 {
@@ -355,7 +333,8 @@ void exif_leave_out(struct metadata *metadata)
 bool exif_drop_thumbnail(struct blob *exif)
 {
     struct ifd_source source;
-    uint64_t ifd, start, size;
+    struct ifd_entry starts, sizes;
+    uint64_t ifd, jpeg, jpeg_size, start, size;
     const size_t link = thumbnail_link(exif);
 
     if (link == 0 || !ifd_source_of_blob(exif, &source, &ifd))
@@ -363,14 +342,23 @@ bool exif_drop_thumbnail(struct blob *exif)
     const uint64_t thumbnail = get(exif, link, 4);
     struct eraser eraser = {.exif = exif, .table = ifd, .table_end = link + 4, .left = exif->size};
     put(exif, link, 4, 0);
-    bool is_jpeg = ifd_find_unsigned(&source, thumbnail, TIFFTAG_JPEGIFOFFSET, &start) &&
-                   ifd_find_unsigned(&source, thumbnail, TIFFTAG_JPEGIFBYTECOUNT, &size);
-    uint32_t count = ifd_entry_count(&source, thumbnail);
-    erase_strips(&eraser, &source, thumbnail);
+    const bool is_jpeg = ifd_find_unsigned(&source, thumbnail, TIFFTAG_JPEGIFOFFSET, &jpeg) &&
+                         ifd_find_unsigned(&source, thumbnail, TIFFTAG_JPEGIFBYTECOUNT, &jpeg_size);
+    const uint32_t count = ifd_entry_count(&source, thumbnail);
+    /* The strips of a thumbnail that is not compressed, the IFD, a JPEG. */
+    const bool has_strips = ifd_find(&source, thumbnail, TIFFTAG_STRIPOFFSETS, &starts) &&
+                            ifd_find(&source, thumbnail, TIFFTAG_STRIPBYTECOUNTS, &sizes);
+    for (uint64_t i = 0; has_strips && i < starts.count && i < sizes.count; i++) {
+        struct ifd_entry strip_start = starts, strip_size = sizes; /* element i of the arrays */
+        strip_start.offset += i * (starts.size / starts.count);
+        strip_size.offset += i * (sizes.size / sizes.count);
+        if (ifd_unsigned(&source, &strip_start, &start) && ifd_unsigned(&source, &strip_size, &size))
+            erase(&eraser, start, size);
+    }
     if (count > 0)
         erase(&eraser, thumbnail, 2 + (uint64_t)count * ENTRY_SIZE);
     if (is_jpeg)
-        erase(&eraser, start, size);
+        erase(&eraser, jpeg, jpeg_size);
     return true;
 }
 

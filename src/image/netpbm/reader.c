@@ -209,15 +209,6 @@ static enum status read_numbers(struct netpbm_reader *reader, struct error *erro
     return STATUS_OK;
 }
 
-/* Returns the number of bits of maxval. */
-static int bits_of(uint32_t maxval)
-{
-    int bits = 1;
-    while (maxval >> bits != 0)
-        bits++;
-    return bits;
-}
-
 /* After the header: sets the sample type, the offset of the samples, memory, and the page count. */
 static enum status netpbm_describe(struct netpbm_reader *reader, struct error *error)
 {
@@ -229,7 +220,10 @@ static enum status netpbm_describe(struct netpbm_reader *reader, struct error *e
         return status;
     info->alpha = info->channels % 2 == 0;
     info->type = kind_is_pfm(reader) ? SAMPLE_FLOAT : reader->maxval > 255 ? SAMPLE_UINT16 : SAMPLE_UINT8;
-    info->bits = kind_is_pfm(reader) || bits_of(reader->maxval) % 8 == 0 ? 0 : bits_of(reader->maxval);
+    int bits = 1; /* of maxval */
+    while (reader->maxval >> bits != 0)
+        bits++;
+    info->bits = kind_is_pfm(reader) || bits % 8 == 0 ? 0 : bits;
     reader->row = 0;
     const off_t position = ftello(reader->base.file);
     reader->start = position < 0 ? -1 : position - (off_t)(reader->base.head_size - reader->head_used);

@@ -200,23 +200,16 @@ enum status output_check(const char *path, struct error *error)
     return status;
 }
 
-/* Writes all buffered bytes, and syncs to disk if the output is durable. */
-static enum status flush_output(const struct output *output, struct error *error)
-{
-    errno = EIO; /* in case ferror reports an earlier failure */
-    if (fflush(output->file) != 0 || ferror(output->file))
-        return fail_writing(error, errno);
-    /* Some file systems cannot sync: EINVAL. */
-    if (output->durable && output->temporary != NULL && fsync(fileno(output->file)) != 0 && errno != EINVAL)
-        return fail_writing(error, errno);
-    return STATUS_OK;
-}
-
 enum status output_commit(struct output *output, struct error *error)
 {
     FILE *file = output->file;
     const int copy_to = output->copy_to;
-    enum status status = flush_output(output, error);
+    enum status status = STATUS_OK;
+    errno = EIO; /* in case ferror reports an earlier failure */
+    /* Some file systems cannot sync: EINVAL. */
+    if (fflush(file) != 0 || ferror(file) ||
+        (output->durable && output->temporary != NULL && fsync(fileno(file)) != 0 && errno != EINVAL))
+        status = fail_writing(error, errno);
     if (status == STATUS_OK && copy_to >= 0)
         status = spool_drain(output->spool, file, copy_to, error);
 
