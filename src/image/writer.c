@@ -85,9 +85,10 @@ static enum status writer_check_page(const struct writer *writer, const struct i
     if (format_holds(format, &page))
         return STATUS_OK;
     if (page.masks > format->holds.masks)
-        return fail(error, STATUS_FAILED,
-                    "%s holds no channel beside colour but alpha, which this one is not; write %s",
-                    format->name, format_names(&page, "or").text);
+        return fail(
+            error, STATUS_FAILED,
+            "%s holds colour and alpha only, and the last channel of this picture is not alpha; write %s",
+            format->name, format_names(&page, "or").text);
     if (page.pages > format->holds.pages)
         return fail(error, STATUS_FAILED, "%s holds one page; write %s to keep more", format->name,
                     format_names(&page, "or").text);

@@ -62,7 +62,7 @@ static enum status read_frame_line(struct y4m_reader *reader, char line[Y4M_LINE
     if (!is_whole && feof(reader->base.file))
         return y4m_damaged(reader, "the last frame is cut off", error);
     if (!is_whole || strncmp(line, frame, sizeof frame - 1) != 0 || (size > 5 && line[5] != ' '))
-        return y4m_damaged(reader, "no frame begins where one should", error);
+        return y4m_damaged(reader, "a frame does not begin with FRAME", error);
     reader->number++;
     return STATUS_OK;
 }

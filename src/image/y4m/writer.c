@@ -128,12 +128,12 @@ static enum status y4m_check_page(const struct y4m_writer *writer, const struct 
                     stream->bits);
     if (part == 0 && (info->width != width || info->height != height))
         return fail(error, STATUS_FAILED,
-                    "all frames of a Y4M have one size, and this is one of %ux%u after %ux%u", info->width,
+                    "all frames of a Y4M have one size; this one has %ux%u, the first has %ux%u", info->width,
                     info->height, width, height);
     if (info->width < width || info->height < height)
         return fail(
             error, STATUS_FAILED,
-            "its colour is %ux%u now, and %ux%u belong to a Y4M of this form; convert it before, as with "
+            "chroma has %ux%u samples now, but a Y4M of this form needs %ux%u; convert it first, as with "
             "ffmpeg -pix_fmt yuv444p",
             info->width, info->height, width, height);
     return STATUS_OK;
