@@ -71,15 +71,13 @@ static bool has_table(const struct blob *exif, const struct ifd_source *source, 
 static enum status insert_orientation(struct blob *exif, int orientation, struct error *error)
 {
     struct ifd_source source;
-    struct ifd_entry entry;
     uint64_t ifd;
     ifd_source_of_blob(exif, &source, &ifd);
     const size_t count = ifd_entry_count(&source, ifd), old_table = (size_t)ifd + 2,
                  at = (exif->size + 1) & ~(size_t)1, table = at + 2,
                  size = table + (count + 1) * ENTRY_SIZE + 4;
     size_t before = 0; /* bytes of the entries with smaller tags */
-    for (uint32_t i = 0; i < count && ifd_entry_at(&source, ifd, i, &entry) && entry.tag < IFD_ORIENTATION;
-         i++)
+    while (before < count * ENTRY_SIZE && get(exif, old_table + before, 2) < IFD_ORIENTATION)
         before += ENTRY_SIZE;
     /* Old data, number of entries, entries before the new one, the new one, the others, link to the
      * thumbnail. */
