@@ -111,7 +111,6 @@ static enum status begin_part(struct parts *parts, struct error *error)
     }
     part->count = 0;
     part->number = (uint32_t)number;
-    part->first = number == 0;
     parts->filling = part;
     return STATUS_OK;
 }
@@ -134,7 +133,7 @@ enum status parts_write(struct parts *parts, const void *rows, size_t pitch, uin
             memcpy(to, row, options->row_size);
         part->last = --parts->rows_left == 0;
         if (part->last || part->count == options->part_rows) {
-            ordered_submit(&parts->pool, part->first && part->last);
+            ordered_submit(&parts->pool, part->number == 0 && part->last);
             parts->filling = NULL;
         }
     }

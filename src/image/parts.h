@@ -20,7 +20,7 @@ struct part {
     unsigned char *rows;                 /* row_size bytes apart */
     uint32_t count;                      /* number of rows */
     uint32_t number;                     /* index in the picture, from 0 */
-    bool first, last;                    /* of the picture */
+    bool last;                           /* of the picture */
     enum status status;                  /* of `encode` */
     struct error error;
 };
