@@ -199,11 +199,11 @@ bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *en
     return true;
 }
 
-bool ifd_find_unsigned(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *sub)
+bool ifd_find_unsigned(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *value)
 {
     struct ifd_entry entry;
 
-    return ifd_find(source, ifd, tag, &entry) && ifd_unsigned(source, &entry, sub);
+    return ifd_find(source, ifd, tag, &entry) && ifd_unsigned(source, &entry, value);
 }
 
 enum status ifd_select(const struct ifd_source *source, uint64_t ifd,

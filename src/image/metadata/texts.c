@@ -27,13 +27,18 @@ static bool is_tifffile(const char *text)
     return text[0] == '{' && strstr(text, "\"shape\":") != NULL;
 }
 
+/* Drops the description. */
+static void drop_description(struct metadata *metadata, const char *label)
+{
+    metadata_remove_text(metadata, DESCRIPTION);
+    metadata_leave_out(metadata, label);
+}
+
 void description_drop_tifffile(struct metadata *metadata)
 {
     const char *text = metadata_text(metadata, DESCRIPTION);
-    if (text == NULL || !is_tifffile(text))
-        return;
-    metadata_remove_text(metadata, DESCRIPTION);
-    metadata_leave_out(metadata, "tifffile's description");
+    if (text != NULL && is_tifffile(text))
+        drop_description(metadata, "tifffile's description");
 }
 
 bool description_is_truncated(const struct metadata *metadata)
@@ -118,13 +123,6 @@ static bool is_same_layout(const struct change *change)
 {
     return !change_moves(change) && !change->new_geometry && change->in_pages == change->out_pages &&
            change->in_channels == change->out_channels && (change->out_pages == 1 || change->out_height > 1);
-}
-
-/* Drops the description. */
-static void drop_description(struct metadata *metadata, const char *label)
-{
-    metadata_remove_text(metadata, DESCRIPTION);
-    metadata_leave_out(metadata, label);
 }
 
 void description_update(struct metadata *metadata, const struct change *change)
