@@ -107,18 +107,18 @@ enum status tiff_file_not_written(const struct tiff_file *file, struct error *er
 /* ---------------- layout.c: how a TIFF page stores its samples, and what they become */
 
 struct tiff_layout {
-    uint32_t width, height;         /* pixels */
-    uint16_t bits;                  /* of a sample in the file; of a complex sample: both parts */
-    uint16_t samples;               /* per pixel in the file */
-    uint16_t photometric;           /* PHOTOMETRIC_... */
-    uint16_t compression;           /* COMPRESSION_... */
-    uint16_t format;                /* SAMPLEFORMAT_... */
-    bool separate;                  /* each channel is a plane of its own (PLANARCONFIG_SEPARATE) */
-    bool tiled;                     /* in tiles, not strips */
-    bool rgba;                      /* YCbCr that only libtiff's RGBA interface converts */
+    uint32_t width, height; /* pixels */
+    uint16_t bits;          /* of a sample in the file; of a complex sample: both parts */
+    uint16_t samples;       /* per pixel in the file */
+    uint16_t photometric;   /* PHOTOMETRIC_... */
+    uint16_t compression;   /* COMPRESSION_... */
+    uint16_t format;        /* SAMPLEFORMAT_... */
+    bool separate;          /* each channel is a plane of its own (PLANARCONFIG_SEPARATE) */
+    bool tiled;             /* in tiles, not strips */
+    bool rgba;              /* YCbCr that only libtiff's RGBA interface converts */
     enum colour_model colour_model;
-    bool palette;                   /* samples are indices into ColorMap */
-    bool inverted;                  /* unsigned integers of which 0 is white */
+    bool palette;      /* samples are indices into ColorMap */
+    bool inverted;     /* unsigned integers of which 0 is white */
     uint64_t row_size; /* bytes of a decoded row, all samples interleaved, no padding but to a byte */
 };
 
