@@ -29,7 +29,7 @@ enum status lcms_fail(const char *text, struct error *error);
 /* Inverts a matrix. False: it is singular. */
 bool matrix_invert(double m[3][3], double inverse[3][3]);
 
-/* Frees the links from or to a space; NULL is allowed. Called with the lock of spaces held. */
+/* Frees the links from or to a space; NULL is allowed. The lock of spaces must not be held. */
 void colour_links_drop(const struct colour_space *space);
 
 #endif

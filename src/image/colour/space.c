@@ -54,22 +54,23 @@ static void free_entry(struct entry *entry)
     free(entry);
 }
 
-/* Frees unused entries while there are more than KEPT_SPACES. */
-static void free_unused(void)
+/* Removes unused entries from the list while it has more than KEPT_SPACES, and returns them as another list.
+ */
+static struct entry *remove_unused(void)
 {
+    struct entry *unused = NULL;
     for (struct entry **at = &spaces.first; spaces.count > KEPT_SPACES && *at != NULL;) {
         struct entry *entry = *at;
         if (entry->uses > 0) {
             at = &entry->next;
             continue;
         }
-        colour_links_drop(&entry->space);
-        colour_links_drop(entry->space.gray);
         *at = entry->next;
         spaces.count--;
-        free_entry((struct entry *)entry->space.gray);
-        free_entry(entry);
+        entry->next = unused;
+        unused = entry;
     }
+    return unused;
 }
 
 /* Creates the gray space of an RGB space: its curve is that of green. NULL: out of memory. */
@@ -108,6 +109,7 @@ static enum status open_by_profile(const void *icc, size_t size, const double *x
                                    const struct colour_space **space, struct error *error)
 {
     enum status status = STATUS_OK;
+    struct entry *unused = NULL;
     *space = NULL;
     pthread_mutex_lock(&spaces.lock);
     struct entry *entry = spaces.first;
@@ -134,7 +136,7 @@ static enum status open_by_profile(const void *icc, size_t size, const double *x
             status = entry->space.gray ? STATUS_OK : fail_memory(error, "out of memory for a colour space");
         }
         if (status == STATUS_OK) {
-            free_unused();
+            unused = remove_unused();
             entry->next = spaces.first;
             spaces.first = entry;
             spaces.count++;
@@ -148,6 +150,15 @@ static enum status open_by_profile(const void *icc, size_t size, const double *x
         *space = &entry->space;
     }
     pthread_mutex_unlock(&spaces.lock);
+    /* After unlocking, as colour_link_find locks spaces while it has locked the links. */
+    while (unused != NULL) {
+        struct entry *next = unused->next;
+        colour_links_drop(&unused->space);
+        colour_links_drop(unused->space.gray);
+        free_entry((struct entry *)unused->space.gray);
+        free_entry(unused);
+        unused = next;
+    }
     return status;
 }
 
