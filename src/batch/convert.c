@@ -94,7 +94,7 @@ static struct change change_of(const struct job *job, const struct page *page)
         .processed = job->chain.count > 0 || range_applies(page),
         .rescaled = is_rescaled(job, page),
         .reoriented = job->orientation > 0,
-        .replaced = chain_caps(&job->chain).new_geometry,
+        .new_geometry = chain_caps(&job->chain).new_geometry,
         .space = plan_output(page->plan)->space != job->space ? plan_output(page->plan)->space : NULL};
     return change;
 }

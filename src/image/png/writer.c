@@ -152,7 +152,7 @@ static enum status compress_segment(struct part *part, struct error *error)
     const unsigned char *bytes = segment->filtered;
     segment->data_size = 0;
     bool done = deflateReset(&segment->deflate) == Z_OK;
-    if (part->first)
+    if (part->number == 0)
         add_zlib_header(segment);
     filter_rows(segment);
     segment->adler = isal_adler32(1, bytes, size);

@@ -278,8 +278,8 @@ static enum status tiff_begin_page(struct tiff_reader *reader, int page, struct 
         if ((reader->pages.others & FILETYPE_REDUCEDIMAGE) != 0)
             metadata_leave_out(&info->metadata, "smaller copies");
     }
-    reader->base.plain = reader->layout.compression == COMPRESSION_NONE && !reader->layout.separate &&
-                         !reader->layout.tiled && reader->packed == NULL;
+    reader->base.uncompressed = reader->layout.compression == COMPRESSION_NONE && !reader->layout.separate &&
+                                !reader->layout.tiled && reader->packed == NULL;
     reader->base.memory = reader->rows.memory + tiff_prefetch_memory(reader->prefetch);
     return status;
 }
