@@ -211,6 +211,15 @@ size_t utf8_decode(const char *begin, size_t size, unsigned long *character)
     return 0;
 }
 
+size_t utf8_fit(const char *text, size_t size, size_t room)
+{
+    if (size <= room)
+        return size;
+    while (room > 0 && (text[room] & 0xc0) == 0x80)
+        room--;
+    return room;
+}
+
 bool utf8_is_valid(const char *text, size_t size)
 {
     unsigned long character;

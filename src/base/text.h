@@ -64,6 +64,10 @@ void text_add_item(char *list, size_t size, const char *separator, const char *i
  */
 size_t utf8_decode(const char *text, size_t size, unsigned long *character);
 
+/* Returns the number of bytes, of the first `size` bytes, that fit into `room` without cutting a character.
+ */
+size_t utf8_fit(const char *text, size_t size, size_t room);
+
 /* True if the bytes are valid UTF-8: shortest forms only, no surrogates, nothing above U+10FFFF. */
 bool utf8_is_valid(const char *text, size_t size);
 

@@ -91,7 +91,7 @@ static struct change describe_change(const struct job *job, const struct page *p
         .processed = job->chain.count > 0 || range_applies(page),
         .rescaled = is_rescaled(job, page),
         .reoriented = job->orientation > 0,
-        .replaced = chain_caps(&job->chain).new_geometry,
+        .new_geometry = chain_caps(&job->chain).new_geometry,
         .space = plan_output(page->plan)->space != job->space ? plan_output(page->plan)->space : NULL};
 }
 

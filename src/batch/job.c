@@ -118,7 +118,8 @@ static bool keeps_coding(const struct settings *settings)
 bool job_keeps_coding(const struct job *job, const struct worker *worker)
 {
     return job->format->lossy && job->format == reader_format(job->reader) &&
-           keeps_coding(worker->context->settings) && reader_info(job->reader)->inks == INKS_NONE;
+           keeps_coding(worker->context->settings) &&
+           reader_info(job->reader)->colour_model == COLOUR_MODEL_RGB;
 }
 
 bool job_is_stack_input(const struct job *job)

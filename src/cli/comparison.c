@@ -66,7 +66,7 @@ static void compare_row(struct comparison *pair, const struct image_info *page)
         }
         difference_add(difference, a->channel, b->channel);
         for (size_t x = 0; x < page->width; x++)
-            a->values[x * step + c] = difference_row(difference)[x];
+            a->values[x * step + c] = difference->magnitudes[x];
     }
 }
 

@@ -1,4 +1,5 @@
-/* The interface between reader.c, writer.c and the formats. Internal to src/image. */
+/* Interface between reader.c, writer.c and the formats. Private to src/image. A format embeds struct reader
+ * and struct writer in its own structs, and implements struct reader_class and struct writer_class. */
 #ifndef CLIMG_IMAGE_CODEC_H
 #define CLIMG_IMAGE_CODEC_H
 
@@ -7,94 +8,95 @@
 
 #include <stdio.h>
 
-/* Rows that were decoded before reader_read asked for them, without padding. */
+/* Rows that reader_prefetch decoded before reader_read asked for them, without padding. */
 struct prefetch {
-    unsigned char *rows;  /* owned; NULL once all of them were read */
+    unsigned char *rows;  /* owned; NULL after all of them were read */
     size_t size;          /* bytes allocated */
-    uint32_t next, count; /* the next row to be read, and the number of rows */
-    enum status status;   /* not STATUS_OK: the row after the last one cannot be read */
-    struct error error;   /* the reason */
+    uint32_t next, count; /* index of the next row to read; number of rows */
+    enum status status;   /* of decoding the row after the last one */
+    struct error error;   /* set if status is not STATUS_OK */
 };
 
-/* A format's reader embeds this first. */
+/* The first member of a format's reader. */
 struct reader {
     const struct format *format;
     char *name; /* the path, or "standard input" */
     struct reader_options options;
     FILE *file;
-    unsigned char head[RIFF_SIGNATURE_SIZE]; /* the file's first bytes, which were read to recognise it */
-    size_t head_size; /* at most SIGNATURE_SIZE; 0 if the class seeks: the file is at its start again */
+    unsigned char head[FOREIGN_SIZE]; /* the file's first bytes, already read to recognise it */
+    size_t head_size; /* at most SIGNATURE_SIZE; 0 if the class seeks: then the file is at its start */
     struct prefetch prefetch;
-    struct metadata trailing; /* only left_out and warning: see reader_trailing_warnings */
-    bool copied;              /* reader_copy was called: the output has the data after the picture, too */
-    /* The format fills in the rest. */
-    struct image_info info; /* reader.c frees its metadata */
-    /* Files with inks: info describes their samples, `converted` the RGB that reader_info returns; it borrows
-     * from info and from the target. */
+    struct metadata trailing; /* only left_out and warning are used: reader_trailing_warnings */
+    bool copied;              /* by reader_copy, together with the data after the picture */
+    /* The format sets info, page_count, uncompressed, memory and rounded. */
+    struct image_info info; /* as in the file; reader.c frees its metadata */
+    /* For CMYK and L*a*b*: the RGB that reader_info returns. Borrows from info and from the target space. */
     struct image_info converted;
-    struct ink_conversion *inks;
-    unsigned char *ink_row; /* a row of the file's samples */
-    int page_count;         /* 1 unless the format sets it */
-    bool plain;             /* the current page's rows need no decoding */
-    uint64_t memory;        /* bytes that decoding the current page takes */
-    bool rounded;           /* some samples lost precision when they became floats of 32 bits */
+    struct rgb_conversion *to_rgb; /* NULL: rows are gray or RGB in the file */
+    unsigned char *file_row;       /* a row before its conversion */
+    int page_count;                /* 1 by default; 0: unknown */
+    bool uncompressed;             /* rows of the current page are copied from the file */
+    uint64_t memory;               /* bytes allocated to decode the current page */
+    bool rounded;                  /* some samples lost precision when they became floats of 32 bits */
 };
 
-/* Returns the number of the last page to read, by the options. The file may have fewer. */
+/* Returns the last page to read by the options, from 1 on; the file may have fewer. INT_MAX: all pages. */
 int reader_last_page(const struct reader *reader);
 
-/* Refuses an image without pixels, with more than `max_pixels`, or with a side that is too long. */
+/* Fails if an image has no pixels, more than `max_pixels`, or a side above 2^30. */
 enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error);
 
-/* A format's functions. image/reader.h has the contracts, under the same names.
- * Messages leave out the file's name, which reader.c adds. A reader is used by one thread at a time. */
+/* Fails with "cannot read: " and the text of errno. */
+enum status fail_reading(struct error *error);
+
+/* Functions of a format. image/reader.h has their contracts under the same names. Messages do not name the
+ * file: reader.c does. One thread at a time uses a reader. */
 struct reader_class {
     size_t size; /* bytes of the format's reader struct, which reader_open allocates and zeroes */
     bool seeks;  /* needs a seekable file: reader.c copies a pipe to a temporary one */
-    /* Reads the header and sets the fields of struct reader that the format fills in. */
+    /* Reads the header of the first page and sets the format's fields of struct reader. */
     enum status (*open)(struct reader *reader, struct error *error);
     enum status (*read)(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
-    /* Reduces the first page before its first row is read, and sets info. May be NULL. */
+    /* Decodes the first page at a reduced size, and updates info. May be NULL. */
     void (*reduce)(struct reader *reader, int factor);
-    /* Skips the next rows without decoding them. False: nothing was skipped, and they must be read. May be
-     * NULL. */
+    /* Skips the next rows without decoding them. False: not possible. May be NULL. */
     bool (*skip)(struct reader *reader, uint32_t count);
-    /* Goes back to the first row of a plain page. False: not possible. May be NULL. */
+    /* Goes back to the first row of an uncompressed page. False: not possible. May be NULL. */
     bool (*go_back)(struct reader *reader);
-    /* After the page's last row: notes in `trailing` the data after the picture. Does not wait for a pipe.
-     * May be NULL. */
+    /* After the last row: warns in `trailing` of data after the picture. Does not wait for a pipe. May be
+     * NULL. */
     void (*check_trailing_data)(struct reader *reader);
-    enum status (*next_page)(struct reader *reader, bool *more,
-                             struct error *error); /* NULL: files have one page */
-    void (*close)(struct reader *reader); /* frees what the format allocated, after a failed open, too */
+    enum status (*next_page)(struct reader *reader, bool *more, struct error *error); /* NULL: one page */
+    /* Frees the format's memory, also after a failed open. May be NULL. */
+    void (*close)(struct reader *reader);
 };
 
-/* A format's writer embeds this first. */
+/* The first member of a format's writer. */
 struct writer {
     const struct format *format;
     struct writer_options options;
-    struct output output;   /* output.file is at its start */
-    struct image_info info; /* of the current page; the format can hold it */
-    unsigned char *rows;    /* writer.c: some rows as bits or without alpha, owned; else NULL */
-    bool has_alpha;         /* writer.c: rows have alpha, which `info` has not */
-    bool begun;             /* a page was begun */
-    bool copied;            /* the output is a copy of the input's bytes */
+    struct output output;   /* the format writes to output.file */
+    struct image_info info; /* of the current page, as the format's `write` receives it */
+    unsigned char *rows; /* writer.c: rows after their conversion to bits or without alpha, owned; or NULL */
+    bool has_alpha;      /* writer.c: the caller's rows have alpha, which is blended with white */
+    bool begun;          /* a page was begun */
+    bool copied;         /* the output is a copy of the input's bytes */
 };
 
-/* Returns the bytes of a row as the format's `write` receives it: of a bilevel page packed bits, the first
- * pixel in the highest bit. */
+/* Returns the bytes of a row as the format's `write` receives it. Pixels of a bilevel page are bits, the
+ * first one the highest of its byte. */
 static inline size_t writer_row_size(const struct writer_options *options, const struct image_info *info)
 {
     return options->bilevel ? ((size_t)info->width + 7) / 8 : row_size(info);
 }
 
-/* A format's functions. image/writer.h has the contracts, under the same names. */
+/* Functions of a format. image/writer.h has their contracts under the same names. */
 struct writer_class {
-    /* Returns the bytes of memory that writing such a page takes. NULL: hardly any. options->jobs is set. */
+    /* Returns the bytes allocated to write such a page. options->jobs is not 0. NULL: hardly any. */
     uint64_t (*memory)(const struct writer_options *options, const struct image_info *info);
     size_t size;       /* bytes of the format's writer struct, which writer_open allocates and zeroes */
-    bool seeks;        /* needs a seekable output.file: for a pipe it is a temporary file */
-    bool black_is_one; /* bits of bilevel pages: 1 is black */
+    bool seeks;        /* needs a seekable output.file: a temporary file for pipes */
+    bool black_is_one; /* in bilevel pages */
     enum status (*open)(struct writer *writer, struct error *error); /* may be NULL */
     enum status (*begin_page)(struct writer *writer, const struct image_info *info, struct error *error);
     enum status (*write)(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
@@ -102,7 +104,7 @@ struct writer_class {
     enum status (*end_page)(struct writer *writer, struct error *error);
     /* Writes the end of the file, after the last page. May be NULL. */
     enum status (*finish)(struct writer *writer, struct error *error);
-    void (*close)(struct writer *writer); /* frees what the format allocated, not the struct */
+    void (*close)(struct writer *writer); /* frees the format's memory, but not the struct; may be NULL */
 };
 
 #endif

@@ -10,10 +10,10 @@
  * standard deviation 1.5 in a window of 11 x 11. The result is the mean over all windows inside the picture,
  * as scikit-image's structural_similarity(gaussian_weights=True, sigma=1.5, use_sample_covariance=False).
  *
- *     a, b ─▶ a, b, a^2 + b^2, ab ─▶ along x ─▶ ring of 11 rows ─▶ along y ─▶ SSIM of a row of windows
+ *     a, b ─▶ a, b, a^2 + b^2, ab ─▶ filter along x ─▶ ring of 11 rows ─▶ along y ─▶ SSIM
  *
  * The variances occur only as a sum, so four moments are filtered and not five. 12 megapixels of RGB take
- * half a second of processor time, decoding aside. */
+ * half a second of processor time, not counting the decoding. */
 #include "image/difference.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ enum {
     RADIUS = 5, /* floor(3.5 sigma + 0.5), as in scikit-image */
     WINDOW = 2 * RADIUS + 1,
     MOMENTS = 4,                      /* a, b, a^2 + b^2, ab */
-    ROWS = MOMENTS * (WINDOW + 2) + 1 /* rows of memory: the ring, products, sums along y, magnitudes */
+    ROWS = MOMENTS * (WINDOW + 2) + 1 /* rows of `memory`: the ring, products, sums along y, magnitudes */
 };
 
 /* exp(-i^2 / (2 1.5^2)) / sum, for i from 0 on. */
@@ -49,9 +49,9 @@ void difference_end(struct difference *difference)
     difference->memory = NULL;
 }
 
-/* Replaces values that are not finite by 0 in both rows. Counts a pair as unmatched unless both are NaN or
+/* Replaces pairs with a NaN or an infinity by 0 and 0. Counts them as unmatched unless both values are NaN or
  * the same infinity. */
-static void drop_missing(struct difference *difference, double *a, double *b)
+static void replace_nonfinite(struct difference *difference, double *a, double *b)
 {
     for (size_t x = 0; x < difference->width; x++) {
         if (isfinite(a[x]) && isfinite(b[x]))
@@ -63,7 +63,7 @@ static void drop_missing(struct difference *difference, double *a, double *b)
     }
 }
 
-/* Computes the absolute differences of a row; returns the sum of their squares. */
+/* Sets magnitudes to the absolute differences of a row; returns the sum of their squares. */
 static double subtract(const struct difference *difference, const double *a, const double *b)
 {
     double sum = 0, *magnitudes = difference->magnitudes;
@@ -74,19 +74,17 @@ static double subtract(const struct difference *difference, const double *a, con
     return sum;
 }
 
-/* sums[x] = weighted sum of 11 rows around the middle one. To filter along x, pass one row eleven times, each
- * time shifted by one more sample. */
+/* sums[x] = sum of weights[|i - 5|] rows[i][x]. To filter along x, pass one row eleven times, each time
+ * shifted by one more sample. */
 static void smooth(const double *const restrict rows[WINDOW], size_t count, double *restrict sums)
 {
-    const double *const r0 = rows[0], *const r1 = rows[1], *const r2 = rows[2], *const r3 = rows[3],
-                        *const r4 = rows[4], *const r5 = rows[5], *const r6 = rows[6], *const r7 = rows[7],
-                        *const r8 = rows[8], *const r9 = rows[9], *const r10 = rows[10];
     for (size_t x = 0; x < count; x++)
-        sums[x] = weights[0] * r5[x] + weights[1] * (r4[x] + r6[x]) + weights[2] * (r3[x] + r7[x]) +
-                  weights[3] * (r2[x] + r8[x]) + weights[4] * (r1[x] + r9[x]) + weights[5] * (r0[x] + r10[x]);
+        sums[x] = weights[0] * rows[5][x] + weights[1] * (rows[4][x] + rows[6][x]) +
+                  weights[2] * (rows[3][x] + rows[7][x]) + weights[3] * (rows[2][x] + rows[8][x]) +
+                  weights[4] * (rows[1][x] + rows[9][x]) + weights[5] * (rows[0][x] + rows[10][x]);
 }
 
-/* Adds the row to the ring, and SSIM of the windows whose last row it is. */
+/* Adds a row to the ring, and the SSIM of the windows that end with it. */
 static void add_windows(struct difference *difference, const double *restrict a, const double *restrict b)
 {
     const size_t width = difference->width, count = width - WINDOW + 1;
@@ -112,7 +110,7 @@ static void add_windows(struct difference *difference, const double *restrict a,
             rows[i] = ring + (moment * WINDOW + (difference->y + 1 + i) % WINDOW) * width;
         smooth(rows, count, sums + moment * width);
     }
-    /* The products are no longer needed: their memory gets SSIM, which is added up in the order of x. */
+    /* The products are no longer needed: their memory gets the SSIM of each window. */
     const double c1 = pow(0.01 * difference->peak, 2), c2 = pow(0.03 * difference->peak, 2);
     const double *const ma = sums, *const mb = sums + width, *const mss = sums + 2 * width,
                         *const mab = sums + 3 * width;
@@ -129,9 +127,9 @@ void difference_add(struct difference *difference, double *a, double *b)
 {
     double squares = subtract(difference, a, b);
     difference->samples += difference->width;
-    /* Not finite only if a sample is NaN or infinite: sums of squared floats do not overflow a double. */
+    /* A sum of squared floats does not overflow a double: it is finite unless a sample is NaN or infinite. */
     if (!isfinite(squares)) {
-        drop_missing(difference, a, b);
+        replace_nonfinite(difference, a, b);
         squares = subtract(difference, a, b);
     }
     for (size_t x = 0; x < difference->width && squares > 0; x++) {
@@ -144,11 +142,6 @@ void difference_add(struct difference *difference, double *a, double *b)
     if (difference->width >= WINDOW)
         add_windows(difference, a, b);
     difference->y++;
-}
-
-const double *difference_row(const struct difference *difference)
-{
-    return difference->magnitudes;
 }
 
 bool difference_is_none(const struct difference *difference)

@@ -1,5 +1,5 @@
-/* Differences between two planes of samples: PSNR, SSIM and the largest difference. Planes arrive row after
- * row, so a picture of any height needs memory for a few rows only.
+/* Compares two planes of samples: PSNR, SSIM and the largest difference. Planes are added row by row, so
+ * memory for a few rows is enough.
  *
  *     difference_begin ─▶ difference_add for each row ─▶ difference_end     (again for the next page)
  *
@@ -15,27 +15,28 @@
 #include <stdint.h>
 
 struct difference_position {
-    uint32_t x, y, page; /* page from 0 */
+    uint32_t x, y, page; /* from 0 */
 };
 
-/* Zero it and set `peak` before the first plane; sums are added up over pages. */
+/* Sums over the planes of one channel on all pages. Zero it and set `peak` before the first plane. */
 struct difference {
     double peak; /* the largest value for PSNR and SSIM: 1 is full scale */
 
     /* Results. */
-    uint64_t samples;
-    uint64_t unmatched; /* samples with NaN or infinity in one plane only, or of two kinds. They are not
+    uint64_t samples;   /* compared pairs */
+    uint64_t unmatched; /* pairs with a NaN or an infinity that the other plane does not have. They are not
                          * in `samples`, and count as equal in SSIM */
     double squares;     /* sum of the squared differences */
     double largest;     /* largest absolute difference */
-    struct difference_position at; /* its first position */
-    double ssim;                   /* sum of SSIM over all windows */
+    struct difference_position at; /* where it occurs first */
+    double ssim;                   /* sum over all windows */
     uint64_t windows;              /* number of windows inside the planes; 0: no SSIM */
 
-    /* State of the present plane; owned from difference_begin to difference_end. */
+    /* State of the current plane, from difference_begin to difference_end. */
     size_t width;
     uint32_t y, page;
-    double *memory, *magnitudes;
+    double *memory;     /* owned: ROWS rows (difference.c) */
+    double *magnitudes; /* in `memory`: absolute differences of the last row that was added; 0 if unmatched */
 };
 
 /* Begins a plane of a page. */
@@ -44,16 +45,13 @@ enum status difference_begin(struct difference *difference, size_t width, uint32
 /* Adds the next row of both planes. Values that are not finite are replaced by 0 in both. */
 void difference_add(struct difference *difference, double *a, double *b);
 
-/* Returns the absolute differences of the row that was added last; 0 for samples that count as unmatched. */
-const double *difference_row(const struct difference *difference);
-
 /* Frees the state of the plane. Safe after a failure of difference_begin, and twice. */
 void difference_end(struct difference *difference);
 
 /* True if all samples were equal; two NaN are equal. */
 bool difference_is_none(const struct difference *difference);
 
-/* Returns the peak signal-to-noise ratio in dB; infinite if no sample differs. */
+/* Returns the peak signal-to-noise ratio in dB; infinite if no sample differs, NaN if none was compared. */
 double difference_psnr(const struct difference *difference);
 
 /* Returns the mean structural similarity, at most 1; NaN if a plane is smaller than a window of 11 x 11. */

@@ -1,7 +1,7 @@
 /* Finds formats by extension, by first bytes and by what they can hold, and names foreign formats, which
  * climg neither reads nor writes.
  *
- * The list `formats` comes from the Makefile. Camera raw files that begin like a TIFF are refused by TIFF's
+ * The Makefile generates the list `formats`. Camera raw files that begin like a TIFF are refused by TIFF's
  * reader. */
 #include "image/format.h"
 
@@ -24,8 +24,8 @@ const struct format *format_by_extension(const char *extension)
     return NULL;
 }
 
-/* Returns the text after the last dot of the file's name. NULL if there is no dot, or only one at the
- * beginning. */
+/* Returns the text after the last dot of the file's name; NULL without a dot, or if it is the first
+ * character. */
 static const char *extension_of(const char *path)
 {
     const char *base = name_base(path), *dot = strrchr(base, '.');
@@ -73,11 +73,11 @@ bool format_set_parse(const char *text, format_set *set)
     while (text_next_word(&text, ',', &word)) {
         char name[16];
         snprintf(name, sizeof name, "%.*s", (int)(word.length < sizeof name ? word.length : 0), word.start);
-        const struct format *named = format_by_extension(name);
-        if (named == NULL)
+        const struct format *format = format_by_extension(name);
+        if (format == NULL)
             return false;
         for (size_t i = 0; formats[i] != NULL; i++)
-            if (formats[i] == named || (named->recognise == NULL && formats[i]->reader == named->reader))
+            if (formats[i] == format || (format->recognise == NULL && formats[i]->reader == format->reader))
                 *set |= 1u << i;
     }
     return *set != 0;
@@ -119,8 +119,8 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
 {
     if ((format->holds.types & 1u << type) != 0)
         return type;
-    /* Signed 8 bits become unsigned ones. Other types become 16 bits if the format has them, float only in
-     * PFM, which has nothing else, and else 8 bits. */
+    /* int8 becomes uint8; all others uint16 if possible. PFM holds nothing but float, WebP and JPEG only
+     * uint8. */
     if (type == SAMPLE_INT8 && (format->holds.types & 1u << SAMPLE_UINT8) != 0)
         return SAMPLE_UINT8;
     if ((format->holds.types & 1u << SAMPLE_UINT16) != 0)
@@ -128,41 +128,21 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
     return (format->holds.types & 1u << SAMPLE_FLOAT) != 0 ? SAMPLE_FLOAT : SAMPLE_UINT8;
 }
 
-/* Notes all metadata, for formats that hold only pixels. */
-static void leave_out_all(struct metadata *metadata)
-{
-    if (metadata->icc.data != NULL)
-        metadata_leave_out(metadata, "the ICC profile");
-    if (metadata->exif.data != NULL)
-        metadata_leave_out(metadata, "EXIF");
-    if (metadata->resolution_unit != RESOLUTION_ABSENT)
-        metadata_leave_out(metadata, "the resolution");
-    if (metadata->orientation > 1)
-        metadata_leave_out(metadata, "the orientation");
-    if (metadata->gamma > 0 || metadata->has_chromaticities)
-        metadata_leave_out(metadata, "the colour space");
-    if (metadata->text_count > 0)
-        metadata_leave_out(metadata, "texts");
-}
-
-/* Notes a text by its keyword. A long keyword is cut off, but not within a character of UTF-8. */
-static void leave_out_text(struct metadata *metadata, const struct text_entry *text)
-{
-    enum { SHOWN = 40 };
-    char name[SHOWN + 32];
-    const bool cut = strlen(text->key) > SHOWN;
-    size_t length = cut ? SHOWN : strlen(text->key);
-    while (cut && length > 0 && ((unsigned char)text->key[length] & 0xc0) == 0x80)
-        length--;
-    snprintf(name, sizeof name, "the text \"%.*s%s\"", (int)length, text->key, cut ? "..." : "");
-    metadata_leave_out(metadata, name);
-}
-
 void format_leave_out(const struct format *format, struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;
-    if (!format->holds.texts)
-        leave_out_all(metadata);
+    const struct {
+        bool is_present;
+        const char *name;
+    } all[] = {{metadata->icc.data != NULL, "the ICC profile"},
+               {metadata->exif.data != NULL, "EXIF"},
+               {metadata->resolution_unit != RESOLUTION_ABSENT, "the resolution"},
+               {metadata->orientation > 1, "the orientation"},
+               {metadata->gamma > 0 || metadata->has_chromaticities, "the colour space"},
+               {metadata->text_count > 0, "texts"}};
+    for (size_t i = 0; !format->holds.texts && i < sizeof all / sizeof all[0]; i++)
+        if (all[i].is_present)
+            metadata_leave_out(metadata, all[i].name);
     if (info->page_name != NULL && (!format->holds.texts || !format->holds.pages))
         metadata_leave_out(metadata, "the page's name");
     if (format->holds_icc != NULL && metadata->icc.data != NULL &&
@@ -173,9 +153,14 @@ void format_leave_out(const struct format *format, struct image_info *info)
     for (size_t i = 0; i < metadata->tag_count; i++)
         if (!format->holds.tags)
             metadata_leave_out(metadata, tiff_tag_name(&metadata->tags[i]));
-    for (size_t i = 0; format->holds_text != NULL && i < metadata->text_count; i++)
+    for (size_t i = 0; format->holds_text != NULL && i < metadata->text_count; i++) {
+        const char *key = metadata->texts[i].key;
+        const size_t length = strlen(key), shown = utf8_fit(key, length, 40);
+        char name[80];
+        snprintf(name, sizeof name, "the text \"%.*s%s\"", (int)shown, key, shown < length ? "..." : "");
         if (!format->holds_text(&metadata->texts[i]))
-            leave_out_text(metadata, &metadata->texts[i]);
+            metadata_leave_out(metadata, name);
+    }
     if (format->leave_out != NULL)
         format->leave_out(info);
 }
@@ -209,11 +194,11 @@ struct format_names format_names(const struct capacity *content, const char *con
 
 const char foreign_camera_raw[] = "raw files of cameras";
 
-/* Formats that climg neither reads nor writes, and their signatures. A longer signature precedes a shorter
- * one that begins as it does. TIFF's reader refuses raw files whose first bytes are a TIFF's. */
+/* Foreign formats and their signatures. A longer signature comes before a shorter one with the same
+ * beginning. */
 static const struct {
     size_t offset;            /* of the signature in the file, in bytes */
-    const char *bytes, *name; /* the signature; NULL: found by the extension alone */
+    const char *bytes, *name; /* bytes: the signature; NULL: only the extension is known */
     const char *extensions;   /* each followed by a space */
 } foreign_formats[] = {
     {0, "GIF8", "GIF", "gif "},
@@ -251,7 +236,7 @@ const char *foreign_name(const unsigned char *head, size_t size)
         if (length == 0 || size < foreign_formats[i].offset + length ||
             memcmp(head + foreign_formats[i].offset, foreign_formats[i].bytes, length) != 0)
             continue;
-        /* Many texts begin with "BM", too. In a BMP the reserved bytes after the file's size are zero. */
+        /* Texts may begin with "BM", too. In a BMP the reserved bytes after the file's size are zero. */
         if (strcmp(foreign_formats[i].name, "BMP") == 0 &&
             (size < 10 || memcmp(head + 6, "\0\0\0\0", 4) != 0))
             continue;
@@ -274,15 +259,15 @@ const char *foreign_name_by_path(const char *path)
     return NULL;
 }
 
-/* Prints the file's name, and the name of a PNG in the same folder, for a command line. FILE replaces a name
- * that a shell would split, and its extension if that is plain. */
+/* Prints a path, and the path of a PNG next to it, for a command line that is suggested. Uses FILE if the
+ * path is long or has characters that are special to a shell; its extension stays if it has none. */
 static void name_for_shell(const char *path, char *foreign, char *png, size_t size)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,@%-";
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,@%-";
     const char *end = extension_of(path);
     const size_t length = strlen(path), stem = end != NULL ? (size_t)(end - path) - 1 : length;
     const bool pipe = strcmp(path, "-") == 0;
-    const bool shown = length < size - sizeof "-new.png" && strspn(path, plain) == length && path[0] != '-';
+    const bool shown = length < size - sizeof "-new.png" && strspn(path, safe) == length && path[0] != '-';
     if (pipe) {
         snprintf(foreign, size, "-");
         snprintf(png, size, "png:-");
@@ -291,47 +276,47 @@ static void name_for_shell(const char *path, char *foreign, char *png, size_t si
         const char *other = end != NULL && strcmp(end, "png") == 0 ? "-new" : "";
         snprintf(png, size, "%.*s%s.png", (int)stem, path, other);
     } else {
-        const bool has_plain_end = end != NULL && strspn(end, plain) == strlen(end);
-        snprintf(foreign, size, "FILE%s%s", has_plain_end ? "." : "", has_plain_end ? end : "");
+        const bool is_end_safe = end != NULL && strspn(end, safe) == strlen(end);
+        snprintf(foreign, size, "FILE%s%s", is_end_safe ? "." : "", is_end_safe ? end : "");
         snprintf(png, size, "FILE.png");
     }
 }
 
 struct foreign_hint foreign_reading(const char *name, const char *path)
 {
-    struct foreign_hint hint = {""};
+    struct foreign_hint hint;
     char foreign[100], png[100];
     name_for_shell(path, foreign, png, sizeof png);
     if (name == foreign_camera_raw)
-        text_append(hint.text, sizeof hint.text,
-                    "climg does not read %s; convert it first, as with dcraw: dcraw -T %s", name, foreign);
+        snprintf(hint.text, sizeof hint.text,
+                 "climg does not read %s; convert it first, as with dcraw: dcraw -T %s", name, foreign);
     else if (strstr(name, " video") != NULL)
-        text_append(
+        snprintf(
             hint.text, sizeof hint.text,
             "climg reads %s through ffmpeg: ffmpeg -i %s -f yuv4mpegpipe - | climg ... | ffmpeg -i - out.mp4",
             name, foreign);
     else
-        text_append(hint.text, sizeof hint.text,
-                    "climg does not read %s; convert it first, as with ImageMagick: convert %s %s", name,
-                    foreign, png);
+        snprintf(hint.text, sizeof hint.text,
+                 "climg does not read %s; convert it first, as with ImageMagick: convert %s %s", name,
+                 foreign, png);
     return hint;
 }
 
 struct foreign_hint foreign_writing(const char *name, const char *path)
 {
-    struct foreign_hint hint = {""};
+    struct foreign_hint hint;
     char foreign[100], png[100];
     name_for_shell(path, foreign, png, sizeof png);
     if (name == foreign_camera_raw)
-        text_append(hint.text, sizeof hint.text, "climg does not write %s; write %s", name, png);
+        snprintf(hint.text, sizeof hint.text, "climg does not write %s; write %s", name, png);
     else if (strstr(name, " video") != NULL)
-        text_append(
+        snprintf(
             hint.text, sizeof hint.text,
             "climg writes %s through ffmpeg: ffmpeg -i in.mp4 -f yuv4mpegpipe - | climg ... | ffmpeg -i - %s",
             name, foreign);
     else
-        text_append(hint.text, sizeof hint.text,
-                    "climg does not write %s; write %s and convert that, as with ImageMagick: convert %s %s",
-                    name, png, png, foreign);
+        snprintf(hint.text, sizeof hint.text,
+                 "climg does not write %s; write %s and convert that, as with ImageMagick: convert %s %s",
+                 name, png, png, foreign);
     return hint;
 }

@@ -1,27 +1,28 @@
 /* Reads and copies the directories (IFDs) of TIFF and EXIF, in either byte order, classic or BigTIFF.
  *
- * The data may be hostile: every offset, count and size is checked against the source, each kind of pointer
- * is followed once, and a copy is at most a little longer than its source. */
+ * The data may be hostile: every offset, count and size is checked against the source. A copy follows each
+ * kind of pointer once, and is at most IFD_SLACK bytes longer than its source. */
 #include "image/ifd.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tiffio.h>
 
 enum {
-    /* Bounds for hostile files, whose values may all be the same bytes; far above what cameras write (maker
-       notes have some 100 KB). */
+    /* Limits for hostile files. Cameras write far less: maker notes have some 100 KB. */
     MAX_ENTRIES = 4096,
-    MAX_COPY = 16 << 20,
-    IFD_SLACK = 4096, /* bytes by which a copy in another layout may be longer */
+    MAX_COPY = 16 << 20, /* bytes of a copy */
+    IFD_SLACK = 4096,    /* bytes that a copy in another layout may be longer than its source */
 };
 
-/* Bytes of the parts of an IFD, classic or BigTIFF. */
+/* Sizes in bytes of an IFD, classic or BigTIFF: the number of entries, the entries, the link to the next IFD.
+ */
 struct ifd_layout {
-    size_t head;  /* the count of entries */
-    size_t entry; /* tag, type, count, value or offset */
-    size_t word;  /* counts and offsets */
-    size_t value; /* where in the entry the value is */
+    size_t head;  /* size of the number of entries */
+    size_t entry; /* size of an entry: tag, type, count, value or its offset */
+    size_t word;  /* size of a count, of an offset and of the link */
+    size_t value; /* offset of the value in its entry */
 };
 
 static struct ifd_layout layout_of(bool big)
@@ -30,8 +31,8 @@ static struct ifd_layout layout_of(bool big)
                : (struct ifd_layout){.head = 2, .entry = 12, .word = 4, .value = 8};
 }
 
-/* Returns the bytes of an element, 0 for an unknown type. *word is the bytes of each number in it that has a
- * byte order: a rational consists of two. */
+/* Returns the bytes of an element of a type; 0: unknown. *word is the bytes of each number in it: a rational
+ * has two. */
 static size_t element_size(uint16_t type, size_t *word)
 {
     static const struct {
@@ -63,39 +64,11 @@ static void swap_words(unsigned char *bytes, size_t size, size_t word)
         }
 }
 
-/* Reads an unsigned word of 1, 2, 4 or 8 bytes in the host's order. */
-static uint64_t get_word(const unsigned char *bytes, size_t size)
-{
-    uint16_t half;
-    uint32_t single;
-    uint64_t twice;
-
-    switch (size) {
-    case 1:
-        return *bytes;
-    case 2:
-        memcpy(&half, bytes, size);
-        return half;
-    case 4:
-        memcpy(&single, bytes, size);
-        return single;
-    default:
-        memcpy(&twice, bytes, sizeof twice);
-        return twice;
-    }
-}
-
+/* Writes the low `size` bytes of a value in the host's byte order. */
 static void put_word(unsigned char *bytes, size_t size, uint64_t value)
 {
-    uint16_t half = (uint16_t)value;
-    uint32_t single = (uint32_t)value;
-
-    if (size == 2)
-        memcpy(bytes, &half, size);
-    else if (size == 4)
-        memcpy(bytes, &single, size);
-    else
-        memcpy(bytes, &value, size);
+    for (size_t i = 0; i < size; i++, value >>= 8)
+        bytes[BYTE_ORDER == LITTLE_ENDIAN ? i : size - 1 - i] = (unsigned char)value;
 }
 
 static bool ifd_read_bytes(const struct ifd_source *source, uint64_t offset, void *to, size_t size)
@@ -107,13 +80,13 @@ static bool ifd_read_bytes(const struct ifd_source *source, uint64_t offset, voi
 /* Reads an unsigned number of 1, 2, 4 or 8 bytes in the source's byte order. */
 static bool read_word(const struct ifd_source *source, uint64_t offset, size_t size, uint64_t *value)
 {
+    const bool is_little = source->swapped != (BYTE_ORDER == LITTLE_ENDIAN);
     unsigned char bytes[8];
-
     if (!ifd_read_bytes(source, offset, bytes, size))
         return false;
-    if (source->swapped)
-        swap_words(bytes, size, size);
-    *value = get_word(bytes, size);
+    *value = 0;
+    for (size_t i = 0; i < size; i++)
+        *value = *value << 8 | bytes[is_little ? size - 1 - i : i];
     return true;
 }
 
@@ -127,16 +100,13 @@ static bool read_blob(const void *context, uint64_t offset, void *to, size_t siz
 
 bool ifd_source_of_blob(const struct blob *blob, struct ifd_source *source, uint64_t *first_ifd)
 {
-    const uint16_t one = 1;
-    bool little_host = *(const unsigned char *)&one == 1;
     uint64_t magic;
-
     *source = (struct ifd_source){.read = read_blob, .context = blob, .size = blob->size};
     if (blob->data == NULL || blob->size < 8)
         return false;
     if (memcmp(blob->data, "II", 2) != 0 && memcmp(blob->data, "MM", 2) != 0)
         return false;
-    source->swapped = (blob->data[0] == 'I') != little_host;
+    source->swapped = (blob->data[0] == 'I') != (BYTE_ORDER == LITTLE_ENDIAN);
     return read_word(source, 2, 2, &magic) && magic == 42 && ifd_first(source, first_ifd);
 }
 
@@ -177,12 +147,12 @@ bool ifd_entry_at(const struct ifd_source *source, uint64_t ifd, uint32_t index,
     entry->tag = (uint16_t)tag;
     entry->type = (uint16_t)type;
 
-    /* The count is checked before it is multiplied: the product must not overflow. */
+    /* Checking the count first keeps the product from overflowing. */
     size_t element = element_size(entry->type, &word);
     if (element == 0 || entry->count > source->size / element)
         return false;
     entry->size = entry->count * element;
-    /* A value that fits is in the entry itself, else the entry has its offset. */
+    /* A value that fits is in the entry itself; otherwise the entry has its offset. */
     entry->offset = entry->at + layout.value;
     if (entry->size > layout.word &&
         !read_word(source, entry->at + layout.value, layout.word, &entry->offset))
@@ -229,11 +199,11 @@ bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *en
     return true;
 }
 
-bool ifd_find_unsigned(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *sub)
+bool ifd_find_unsigned(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *value)
 {
     struct ifd_entry entry;
 
-    return ifd_find(source, ifd, tag, &entry) && ifd_unsigned(source, &entry, sub);
+    return ifd_find(source, ifd, tag, &entry) && ifd_unsigned(source, &entry, value);
 }
 
 enum status ifd_select(const struct ifd_source *source, uint64_t ifd,
@@ -249,13 +219,13 @@ enum status ifd_select(const struct ifd_source *source, uint64_t ifd,
         return STATUS_FAILED;
     for (uint32_t i = 0; i < count; i++) {
         struct ifd_entry entry;
-        const bool whole = ifd_entry_at(source, ifd, i, &entry); /* false: its value may be outside */
-        if (keep(entry.tag, whole ? entry.size : 0) &&
+        const bool is_inside = ifd_entry_at(source, ifd, i, &entry);
+        if (keep(entry.tag, is_inside ? entry.size : 0) &&
             ifd_read_bytes(source, entry.at, selected->data + layout.head + kept * layout.entry,
                            layout.entry))
             kept++;
     }
-    memset(selected->data + layout.head + kept * layout.entry, 0, layout.word); /* no next directory */
+    memset(selected->data + layout.head + kept * layout.entry, 0, layout.word); /* the link */
     put_word(selected->data, layout.head, kept);
     if (source->swapped)
         swap_words(selected->data, layout.head, layout.head);
@@ -281,8 +251,8 @@ unsigned char *ifd_sink_grow(struct ifd_sink *sink, size_t size, struct error *e
     return sink->bytes.data + at;
 }
 
-/* Writes an entry at `at` in the sink, and appends its value if that does not fit into the entry. *kept is
- * false if the value cannot be read. */
+/* Writes an entry at offset `at` in the sink, and appends its value if that does not fit into the entry.
+ * *kept is false if the entry is not copied: its value cannot be read, or the copy would be too long. */
 static enum status copy_entry(const struct ifd_source *source, const struct ifd_entry *entry,
                               struct ifd_sink *sink, size_t at, bool *kept, struct error *error)
 {
@@ -291,7 +261,7 @@ static enum status copy_entry(const struct ifd_source *source, const struct ifd_
     size_t value_at = at + layout.value;
 
     element_size(entry->type, &word);
-    /* Entries that share bytes could make the copy larger than the file: only hostile ones do. */
+    /* In a hostile file, entries may share bytes, and the copy would be larger than the file. */
     *kept = sink->bytes.size + size <= MAX_COPY && sink->bytes.size + size <= source->size + IFD_SLACK;
     if (!*kept)
         return STATUS_OK;
@@ -314,7 +284,7 @@ static enum status copy_entry(const struct ifd_source *source, const struct ifd_
 static enum status copy_level(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
                               int depth, struct ifd_sink *sink, uint64_t *offset, struct error *error);
 
-/* Returns the kind of pointer to an IFD, or -1 if the tag is not a pointer. */
+/* Returns 0 to 2 if the tag's value is the offset of another IFD, else -1. */
 static int pointer_kind(uint16_t tag)
 {
     static const uint16_t tags[] = {IFD_EXIF, IFD_GPS, IFD_INTEROP};
@@ -324,7 +294,8 @@ static int pointer_kind(uint16_t tag)
     return -1;
 }
 
-/* Copies the IFD that an entry points to, and writes an entry that points to the copy. */
+/* Copies the IFD that an entry points to, and writes an entry that points to the copy. `depth` is the number
+ * of further levels that may be copied. */
 static enum status copy_sub(const struct ifd_source *source, const struct ifd_entry *entry, int depth,
                             struct ifd_sink *sink, size_t at, bool *kept, struct error *error)
 {
@@ -383,7 +354,7 @@ static enum status copy_level(const struct ifd_source *source, uint64_t ifd, boo
             return status;
         done += kept;
     }
-    /* An unreadable entry may have left bytes where the link belongs. */
+    /* The link: an entry that could not be read may have left bytes there. */
     memset(sink->bytes.data + start + layout.head + done * layout.entry, 0, layout.word);
     put_word(sink->bytes.data + start, layout.head, done);
     *offset = done > 0 ? sink->base + start : 0;

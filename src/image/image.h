@@ -1,4 +1,5 @@
-/* A page of a file: the layout of its samples on the host, what the file says of them, and its metadata. */
+/* Description of one page of an image file: the layout of its samples in memory, how the file stored them,
+ * and its metadata. */
 #ifndef CLIMG_IMAGE_IMAGE_H
 #define CLIMG_IMAGE_IMAGE_H
 
@@ -10,25 +11,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Resolution of the two colour differences of a JPEG. */
+/* Chroma subsampling of a JPEG. */
 enum subsampling {
-    SUBSAMPLING_UNKNOWN, /* --subsampling is not given: the input's, or else by the quality */
-    SUBSAMPLING_AUTO,    /* --subsampling auto: the same */
+    SUBSAMPLING_UNKNOWN, /* no JPEG, or another kind. As an option: not given */
+    SUBSAMPLING_AUTO,    /* only an option, as if not given: the input's; if unknown, by the quality */
     SUBSAMPLING_444,
     SUBSAMPLING_422,
     SUBSAMPLING_420,
 };
 
-/* A frame of video: a page of brightness and, unless it is gray, one of its two colour differences (alpha is
- * false), which may be smaller. */
+/* The place of a page in a video. A frame is a page of luma (Y) and, unless the video is gray, a page of
+ * chroma: two channels, Cb and Cr, without alpha, which may be smaller than luma. */
 struct video {
-    const char *header; /* the stream's first line; NULL: the page is a picture. Belongs to the reader */
-    const char *frame;  /* the line before the frame */
-    int part,
-        parts; /* the page's number in the frame, from 0, and the number of pages of a frame; 0: no video */
-    int across, down; /* a pixel of the colour differences covers across x down pixels of brightness */
-    double left, top; /* position of the first sample of colour, in pixels right of and below the first of
-                         brightness */
+    const char *header; /* the stream's first line; NULL: no video. Belongs to the reader */
+    const char *frame;  /* the line before the frame; belongs to the reader */
+    int part;           /* 0: luma, 1: chroma */
+    int parts;          /* pages of a frame, 1 or 2; 0: no video */
+    int across, down;   /* a chroma sample covers across x down luma samples */
+    double left, top; /* chroma siting: offset of the first chroma sample from the first luma sample, in luma
+                         samples */
 };
 
 /* Samples are in the host's byte order, channels interleaved, rows from top to bottom. Channels: 1 gray,
@@ -39,34 +40,34 @@ struct image_info {
     bool alpha;             /* the last channel is alpha */
     bool premultiplied;     /* colour is already multiplied by alpha (TIFF's associated alpha) */
     enum sample_type type;
-    enum inks inks;  /* of the file; the reader makes RGB of them */
-    double white[2]; /* x and y of the white of L*a*b*; 0: D50 */
-    /* The next seven describe the file that was read. */
-    int bits;                     /* bits of its samples, if `type` has more; else 0 */
-    bool palette;                 /* its pixels are indices into a palette */
-    bool inverted;                /* its 0 is white, which became full scale; alpha is as it was */
-    int compression;              /* of a TIFF, libtiff's COMPRESSION_...; 0: another format */
-    int predictor;                /* of that compression, libtiff's PREDICTOR_...; 0: it has no predictor */
-    int quality;                  /* of a JPEG, 1 to 100; 0: another format */
-    int colour_quality;           /* quality of the tables for colour; equal to quality without such tables */
-    enum subsampling subsampling; /* of a JPEG */
-    bool lossless;                /* a WebP that was compressed without loss */
-    const char *page_name;        /* TIFF's PageName or NULL; belongs to the metadata's owner */
+    enum colour_model colour_model; /* of the file, also in reader_info, whose samples are RGB or gray */
+    double white[2];                /* x and y of the reference white of L*a*b*; 0: D50 */
+    /* The next nine describe the file that was read. */
+    int bits;           /* significant bits of its samples if `type` has more, such as 12; else 0 */
+    bool palette;       /* its pixels are palette indices, which the reader has replaced by colours */
+    bool inverted;      /* its 0 is white: the reader has inverted gray, but not alpha */
+    int compression;    /* libtiff's COMPRESSION_...; 0: not a TIFF */
+    int predictor;      /* libtiff's PREDICTOR_...; 0: not a TIFF, or the codec has none */
+    int quality;        /* of a JPEG's luma tables, 1 to 100; 0: not a JPEG */
+    int colour_quality; /* of a JPEG's chroma tables; equal to `quality` if it has none */
+    enum subsampling subsampling;
+    bool lossless;         /* a WebP without loss */
+    const char *page_name; /* TIFF's PageName or NULL; not owned */
     struct video video;
-    /* After reader_reduce: a pixel is the mean of `reduction` x `reduction` pixels of the file, which has
-     * full_width x full_height. All 0: not reduced. */
+    /* Set by reader_reduce; 0: not reduced. One pixel is the mean of `reduction` x `reduction` pixels of the
+     * file, whose size is full_width x full_height. */
     int reduction;
     uint32_t full_width, full_height;
     struct metadata metadata;
 };
 
-/* Bytes of one pixel. */
+/* Returns the bytes of one pixel. */
 static inline size_t pixel_size(const struct image_info *info)
 {
     return sample_size(info->type) * (size_t)info->channels;
 }
 
-/* Bytes of one row, without padding. */
+/* Returns the bytes of one row without padding. */
 static inline size_t row_size(const struct image_info *info)
 {
     return pixel_size(info) * info->width;

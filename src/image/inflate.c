@@ -1,10 +1,9 @@
-/* Inflates zlib streams by ISA-L, which compares the Adler-32, too. A stream is fed in pieces: the caller
- * reads more of the file when all bytes are used up. */
+/* Inflates zlib streams by ISA-L. The caller feeds the stream in pieces as it reads the file. */
 #include "image/inflate.h"
 
 #include "base/sums.h"
 
-enum { PIECE_SIZE = 1 << 30 /* bytes at a time, as ISA-L counts in 32 bits */ };
+enum { OUTPUT_MAX = 1 << 30 /* bytes of one call, as ISA-L counts in 32 bits */ };
 
 void inflate_begin(struct inflate_state *state)
 {
@@ -15,7 +14,7 @@ void inflate_begin(struct inflate_state *state)
 
 void inflate_feed(struct inflate_state *state, const unsigned char *bytes, size_t size)
 {
-    state->next_in = (uint8_t *)bytes; /* ISA-L does not write there */
+    state->next_in = (uint8_t *)bytes; /* ISA-L only reads it */
     state->avail_in = (uint32_t)size;
 }
 
@@ -29,13 +28,13 @@ bool inflate_has_ended(const struct inflate_state *state)
     return state->block_state == ISAL_BLOCK_FINISH;
 }
 
-int inflate_some(struct inflate_state *state, unsigned char *to, size_t size, size_t *made)
+int inflate_some(struct inflate_state *state, unsigned char *to, size_t size, size_t *produced)
 {
-    const uint32_t piece = size < PIECE_SIZE ? (uint32_t)size : PIECE_SIZE;
+    const uint32_t room = size < OUTPUT_MAX ? (uint32_t)size : OUTPUT_MAX;
     state->next_out = to;
-    state->avail_out = piece;
+    state->avail_out = room;
     const int result = isal_inflate(state);
     avx_clear_upper();
-    *made = piece - state->avail_out;
+    *produced = room - state->avail_out;
     return result < 0 || result == ISAL_NEED_DICT ? result : 0;
 }

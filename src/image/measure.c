@@ -1,15 +1,15 @@
-/* One pass over the rows of a page: finds the range of values, counts samples at the ends of the scale,
- * collects the bits that change, and sums the Laplacian over a ring of three rows of brightness.
+/* Measures a page in one pass over its rows: the range of values, samples at the ends of the scale, bits that
+ * are not the same in all samples, and the Laplacian, over a ring of three rows of brightness.
  *
- * The variance of the Laplacian as a measure of focus: J. L. Pech-Pacheco et al., ICPR 2000. Divided by the
- * variance of the noise it does not depend on exposure and gain: a blurred picture of a noisy camera has
- * about 1. */
+ * The variance of the Laplacian measures focus: J. L. Pech-Pacheco et al., ICPR 2000. --info divides it by
+ * the variance that the noise alone would give, so that exposure and gain do not matter: a blurred, noisy
+ * picture has about 1. */
 #include "image/measure.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Sums over the pixels so far. */
+/* Sums over the pixels read so far. */
 struct sums {
     uint64_t black[4], white[4], finite[4];
     double smallest[4], largest[4], total[4]; /* of finite samples */
@@ -19,7 +19,8 @@ struct sums {
     bool is_multiple;                         /* all samples are multiples of 257 */
 };
 
-/* Adds the values of a row, and writes its brightness. `values` are fractions of full scale. */
+/* Adds a row, whose values are fractions of full scale, and sets its brightness: the sum of its colours
+ * divided by the square root of their number (page_measures.laplacian). */
 static void measure_row(struct sums *sums, const struct image_info *info, const double *values,
                         double *brightness)
 {
@@ -59,18 +60,7 @@ static void add_laplacian(struct sums *sums, const double *above, const double *
     }
 }
 
-/* Returns the number of bits that are used, or 0. */
-static int real_bits(const struct sums *sums)
-{
-    int unused = 0;
-    if (sums->varying == 0)
-        return 0;
-    while (!(sums->varying >> unused & 1))
-        unused++;
-    return sums->is_multiple ? 8 : 16 - unused;
-}
-
-enum status measure_page(struct reader *reader, struct page_measures *measurement, struct error *error)
+enum status measure_page(struct reader *reader, struct page_measures *measures, struct error *error)
 {
     const struct image_info *info = reader_info(reader);
     const size_t samples = (size_t)info->width * (size_t)info->channels, width = info->width;
@@ -104,15 +94,18 @@ enum status measure_page(struct reader *reader, struct page_measures *measuremen
     const double pixels = (double)info->width * info->height, mean = sums.sum / (double)sums.count;
     const double full = sample_full_scale(info->type);
     for (int c = 0; c < 4; c++) {
-        const bool is_any = sums.finite[c] > 0;
-        measurement->smallest[c] = is_any ? full * sums.smallest[c] : (double)NAN;
-        measurement->largest[c] = is_any ? full * sums.largest[c] : (double)NAN;
-        measurement->mean[c] = is_any ? full * sums.total[c] / (double)sums.finite[c] : (double)NAN;
-        measurement->black[c] = (double)sums.black[c] / pixels;
-        measurement->white[c] = (double)sums.white[c] / pixels;
+        const bool has_finite = sums.finite[c] > 0;
+        measures->smallest[c] = has_finite ? full * sums.smallest[c] : (double)NAN;
+        measures->largest[c] = has_finite ? full * sums.largest[c] : (double)NAN;
+        measures->mean[c] = has_finite ? full * sums.total[c] / (double)sums.finite[c] : (double)NAN;
+        measures->black[c] = (double)sums.black[c] / pixels;
+        measures->white[c] = (double)sums.white[c] / pixels;
     }
-    measurement->laplacian = sums.squares / (double)sums.count - mean * mean;
-    measurement->real_bits = real_bits(&sums);
-    measurement->is_replicated = sums.is_multiple && measurement->real_bits > 0;
+    measures->laplacian = sums.squares / (double)sums.count - mean * mean;
+    int unused = 0;
+    while (sums.varying != 0 && !(sums.varying >> unused & 1))
+        unused++;
+    measures->real_bits = sums.varying == 0 ? 0 : sums.is_multiple ? 8 : 16 - unused;
+    measures->is_replicated = sums.is_multiple && measures->real_bits > 0;
     return status;
 }

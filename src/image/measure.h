@@ -1,30 +1,30 @@
-/* Figures of one page for --info --measure that need every sample but no device: values, clipping, contrast
- * of fine detail, and the bits of 16-bit samples that are used. Thread safety: as the reader's. */
+/* Measures a page for --info --measure on the host: range of values, clipping, sharpness, and the bits of
+ * 16-bit samples that are used. One thread at a time uses a reader. */
 #ifndef CLIMG_IMAGE_MEASURE_H
 #define CLIMG_IMAGE_MEASURE_H
 
 #include "image/reader.h"
 
 struct page_measures {
-    /* Sample values of each channel, as in the file, without NaN and infinities. NaN: there are no others. */
+    /* Finite sample values of each channel, in the file's units. NaN: all samples are NaN or infinite. */
     double smallest[4], largest[4], mean[4];
 
-    /* Shares of the samples of each channel that are black (the smallest value of integers, at most 0 of
-     * floats), and that are at full scale or above. */
+    /* Shares of the samples of each channel that are black (integers: the smallest value, floats: at most 0),
+     * and that are white (full scale or above). */
     double black[4], white[4];
 
-    /* Variance of the Laplacian (4 times a pixel less its 4 neighbours) of the brightness, which is the sum
-     * of the n colours by sqrt(n): white noise that is independent in the colours has the same variance in
-     * it. Full scale is 1. NaN: no pixel has finite neighbours. White noise of variance v has 20 v. */
+    /* Variance of the Laplacian: 4 times a pixel less its 4 neighbours; white noise of variance v gives 20 v.
+     * It is taken of the sum of the n colours divided by sqrt(n), in which noise that is independent in the
+     * colours has the variance that it has in each. Full scale is 1. NaN: no pixel has finite neighbours. */
     double laplacian;
 
-    /* Bits of uint16 samples that are used: 8 if all are multiples of 257, as of a converted 8-bit picture;
-     * else 16 less the lowest bits that never change. 0: another type, or a picture of one value. */
+    /* Used bits of uint16 samples: 8 if is_replicated, else 16 less the lowest bits that are the same in all
+     * samples. 0: another type, or all samples are equal. */
     int real_bits;
-    bool is_replicated; /* all samples are multiples of 257: 8 bits hold the same values */
+    bool is_replicated; /* all samples are multiples of 257, as 8-bit samples that were converted */
 };
 
 /* Reads all rows of the reader's page, which must not be complex. */
-enum status measure_page(struct reader *reader, struct page_measures *measurement, struct error *error);
+enum status measure_page(struct reader *reader, struct page_measures *measures, struct error *error);
 
 #endif

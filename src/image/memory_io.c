@@ -1,6 +1,6 @@
-/* A reader and a writer whose rows come from and go to functions, for the self-test, --verify and the passes
- * over a page whose rows are in a temporary file. Both are formats like others, so the chain needs no
- * special case. */
+/* A reader and a writer whose rows are supplied and received by callbacks: for the self-test, --verify,
+ * stacks, and passes over a page whose rows are in a temporary file. They belong to a format, as all readers
+ * and writers do, so the chain needs no special case. */
 #include "image/memory_io.h"
 
 #include "image/codec.h"
@@ -28,11 +28,6 @@ static enum status memory_next_page(struct reader *base, bool *more, struct erro
     return source->next_page ? source->next_page(source->context, &base->info, more, error) : STATUS_OK;
 }
 
-static void memory_close_reader(struct reader *base)
-{
-    (void)base;
-}
-
 static enum status memory_begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
     const struct memory_sink *sink = &((struct memory_writer *)base)->sink;
@@ -52,23 +47,14 @@ static enum status memory_end_page(struct writer *base, struct error *error)
     return sink->end_page != NULL ? sink->end_page(sink->context, error) : STATUS_OK;
 }
 
-static void memory_close_writer(struct writer *base)
-{
-    (void)base;
-}
-
-static const struct reader_class reader_class = {.size = sizeof(struct memory_reader),
-                                                 .read = memory_read,
-                                                 .next_page = memory_next_page,
-                                                 .close = memory_close_reader};
+static const struct reader_class reader_class = {
+    .size = sizeof(struct memory_reader), .read = memory_read, .next_page = memory_next_page};
 
 static const struct writer_class writer_class = {.size = sizeof(struct memory_writer),
                                                  .begin_page = memory_begin_page,
                                                  .write = memory_write,
-                                                 .end_page = memory_end_page,
-                                                 .close = memory_close_writer};
+                                                 .end_page = memory_end_page};
 
-/* Not in `formats`, as no file has it. */
 const struct format memory_io = {
     .name = "rows in memory",
     .holds =
@@ -85,8 +71,7 @@ enum status memory_reader(const char *name, const struct image_info *first,
         return STATUS_FAILED;
     opened->source = *source;
     opened->base = (struct reader){.format = &memory_io, .info = *first, .page_count = 1};
-    /* Not first's metadata: the caller owns and frees them. */
-    opened->base.info.metadata = (struct metadata){.icc = {.data = NULL}};
+    opened->base.info.metadata = (struct metadata){0}; /* the caller owns first->metadata */
     opened->base.name = copy_text(name, error);
     *reader = &opened->base;
     if (opened->base.name != NULL)

@@ -1,7 +1,7 @@
-/* Divides rows into parts, has threads encode them, and passes the encoded parts on in order.
+/* Divides rows into parts, which a thread pool encodes, and emits the encoded parts in order.
  *
- * A part is a slot of `ordered` (base/threads.h): one is filled by the caller while others are encoded. The
- * number of slots is bounded by the threads and by the memory that the options allow. */
+ * Parts are the slots of a struct ordered (base/threads.h): the caller fills one while others are encoded.
+ * Their number is limited by the number of threads and by options->memory. */
 #include "image/parts.h"
 
 #include "base/threads.h"
@@ -10,18 +10,18 @@
 #include <string.h>
 
 enum {
-    PARTS_PER_THREAD = 2 /* for each thread: one is being encoded, one is filled or waits to be emitted */
+    PARTS_PER_THREAD = 2 /* one is encoded while another is filled or emitted */
 };
 
 struct parts {
     struct parts_options options;
     struct ordered pool;  /* its slots are the parts */
-    struct part *filling; /* the next to be submitted; NULL: it has no rows yet */
+    struct part *filling; /* the next to be submitted; NULL before its first row */
     uint32_t rows_left;
 };
 
-/* Returns the number of parts in memory: as many as the threads need, the memory holds and the picture has.
- */
+/* Returns the number of parts in memory: the least of what the threads use, the memory holds and the picture
+ * has. */
 static size_t parts_choose_count(const struct parts_options *options)
 {
     const uint64_t wanted = (uint64_t)options->threads * PARTS_PER_THREAD,
@@ -87,79 +87,55 @@ static enum status emit(struct parts *parts, struct part *part, struct error *er
     return status;
 }
 
-/* Allocates the rows of a part at its first use. */
-static enum status open_part(const struct parts *parts, struct part *part, struct error *error)
-{
-    const struct parts_options *options = &parts->options;
-    unsigned char *rows =
-        allocate((options->part_rows + (size_t)options->above) * options->row_size, "encoding", error);
-    if (rows == NULL)
-        return STATUS_FAILED;
-    part->options = options;
-    part->rows = rows + (options->above ? options->row_size : 0);
-    return STATUS_OK;
-}
-
-/* Copies the row above from the part before, which may be in the same slot. */
-static void copy_above(const struct parts *parts, struct part *part, size_t number)
-{
-    const size_t size = parts->options.row_size;
-    if (number == 0) {
-        memset(part->rows - size, 0, size);
-        return;
-    }
-    const struct part *before = ordered_slot(&parts->pool, number - 1);
-    memmove(part->rows - size, before->rows + (parts->options.part_rows - 1) * size, size);
-}
-
-/* Begins the next part. If its slot is still in use, emits the part in it first. */
+/* Begins the next part. If its slot is in use, emits the part in it first. */
 static enum status begin_part(struct parts *parts, struct error *error)
 {
-    const size_t number = parts->pool.submitted;
+    const struct parts_options *options = &parts->options;
+    const size_t number = parts->pool.submitted, row_size = options->row_size;
     struct part *part = ordered_slot(&parts->pool, number);
-    enum status status = STATUS_OK;
-    if (ordered_is_full(&parts->pool))
-        status = emit(parts, ordered_oldest(&parts->pool), error);
-    if (status == STATUS_OK && part->options == NULL)
-        status = open_part(parts, part, error);
-    if (status != STATUS_OK)
-        return status;
-    if (parts->options.above)
-        copy_above(parts, part, number);
+    if (ordered_is_full(&parts->pool) && emit(parts, ordered_oldest(&parts->pool), error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (part->options == NULL) { /* its first use */
+        unsigned char *rows =
+            allocate((options->part_rows + (size_t)options->above) * row_size, "encoding", error);
+        if (rows == NULL)
+            return STATUS_FAILED;
+        part->options = options;
+        part->rows = rows + (options->above ? row_size : 0);
+    }
+    if (options->above && number == 0) {
+        memset(part->rows - row_size, 0, row_size);
+    } else if (options->above) { /* the last row of the previous part, which may be in the same slot */
+        const struct part *previous = ordered_slot(&parts->pool, number - 1);
+        memmove(part->rows - row_size, previous->rows + (options->part_rows - 1) * row_size, row_size);
+    }
     part->count = 0;
     part->number = (uint32_t)number;
-    part->first = number == 0;
     parts->filling = part;
     return STATUS_OK;
-}
-
-/* Copies a row into the part that is filled, and submits the part if it is full. */
-static void add_row(struct parts *parts, const void *row)
-{
-    const struct parts_options *options = &parts->options;
-    struct part *part = parts->filling;
-    unsigned char *to = part->rows + part->count++ * options->row_size;
-    if (options->copy != NULL)
-        options->copy(options->context, row, to);
-    else
-        memcpy(to, row, options->row_size);
-    part->last = --parts->rows_left == 0;
-    if (part->last || part->count == options->part_rows) {
-        ordered_submit(&parts->pool, part->first && part->last);
-        parts->filling = NULL;
-    }
 }
 
 enum status parts_write(struct parts *parts, const void *rows, size_t pitch, uint32_t count,
                         struct error *error)
 {
+    const struct parts_options *options = &parts->options;
     if (count > parts->rows_left)
         return fail(error, STATUS_FAILED, "more rows than the header says");
     for (uint32_t i = 0; i < count; i++) {
-        enum status status = parts->filling == NULL ? begin_part(parts, error) : STATUS_OK;
-        if (status != STATUS_OK)
-            return status;
-        add_row(parts, (const unsigned char *)rows + i * pitch);
+        if (parts->filling == NULL && begin_part(parts, error) != STATUS_OK)
+            return STATUS_FAILED;
+        struct part *part = parts->filling;
+        const unsigned char *row = (const unsigned char *)rows + i * pitch;
+        unsigned char *to = part->rows + part->count++ * options->row_size;
+        if (options->copy != NULL)
+            options->copy(options->context, row, to);
+        else
+            memcpy(to, row, options->row_size);
+        part->last = --parts->rows_left == 0;
+        if (part->last || part->count == options->part_rows) {
+            ordered_submit(&parts->pool, part->number == 0 && part->last);
+            parts->filling = NULL;
+        }
     }
     return STATUS_OK;
 }

@@ -1,8 +1,9 @@
-/* Rows that are encoded in parts, by several threads:
+/* Encodes the rows of a picture in parallel, in parts of consecutive rows:
  *
- *     rows ─▶ parts ─▶ encode, in any thread ─▶ in order ─▶ emit
+ *     parts_write: rows ─▶ parts ─▶ encode, in any thread ─▶ emit, from top to bottom
  *
- * Where parts end depends on the rows alone, so a file is the same for any number of threads. */
+ * All parts but the last have part_rows rows, so a file is the same for any number of threads. One thread at
+ * a time uses a struct parts. */
 #ifndef CLIMG_IMAGE_PARTS_H
 #define CLIMG_IMAGE_PARTS_H
 
@@ -12,55 +13,55 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A format's own part embeds this first; the rest of it is zeroed before the first use. A part belongs to the
- * caller while it is filled, to a thread while it is encoded, and then to the caller again. */
+/* The first member of a format's part, whose other members are zeroed before its first use. The caller's
+ * thread owns a part, except while another thread encodes it. */
 struct part {
-    const struct parts_options *options; /* NULL: never used */
-    unsigned char *rows;                 /* `count` of them, row_size bytes apart */
-    uint32_t count;
-    uint32_t number;  /* in the picture, from 0 */
-    bool first, last; /* of the picture */
-    enum status status;
-    struct error error; /* why it could not be encoded */
+    const struct parts_options *options; /* NULL: not used yet */
+    unsigned char *rows;                 /* row_size bytes apart */
+    uint32_t count;                      /* number of rows */
+    uint32_t number;                     /* index in the picture, from 0 */
+    bool last;                           /* of the picture */
+    enum status status;                  /* of `encode` */
+    struct error error;
 };
 
 struct parts_options {
     size_t row_size;      /* bytes */
-    uint32_t height;      /* rows in all */
-    uint32_t part_rows;   /* the last part may have fewer */
-    bool above;           /* the row above the part precedes part->rows; for the first part it is zeros */
-    size_t part_size;     /* bytes of the format's struct */
-    uint64_t part_memory; /* bytes of memory that a part takes, with what `encode` allocates */
-    uint64_t memory;      /* bytes that all parts may take, unless one takes more; 0: no limit */
+    uint32_t height;      /* rows of the picture */
+    uint32_t part_rows;   /* rows of a part; the last one may have fewer */
+    bool above;           /* part->rows is preceded by the row above the part; in the first part, by zeros */
+    size_t part_size;     /* bytes of the format's part struct */
+    uint64_t part_memory; /* bytes allocated for a part, also by `encode` */
+    uint64_t memory;      /* limit in bytes for all parts, at least one; 0: no limit */
     int threads;
-    /* Copies a row into the part, perhaps in another byte order. NULL: memcpy. */
+    /* Copies a row into the part, such as with swapped bytes. NULL: memcpy. */
     void (*copy)(const void *context, const void *row, unsigned char *to);
-    /* Encodes the part's rows. Called by several threads at once. NULL: rows are emitted as they are. */
+    /* Encodes the part's rows. Called by several threads at a time. NULL: rows are emitted as they are. */
     enum status (*encode)(struct part *part, struct error *error);
-    /* Receives the encoded parts from top to bottom; called by the caller's thread only. */
+    /* Writes an encoded part. Called from top to bottom, in the caller's thread. */
     enum status (*emit)(void *context, struct part *part, struct error *error);
-    /* Frees what `encode` allocated in a part, also in one that was never encoded. May be NULL. */
+    /* Frees what `encode` allocated in a part, which may never have been encoded. May be NULL. */
     void (*close)(struct part *part);
-    void *context; /* of `copy` and `emit` */
+    void *context; /* first argument of `copy` and `emit` */
 };
 
 struct parts;
 
-/* Returns the bytes of memory that all parts will take. */
+/* Returns the bytes that will be allocated for all parts. */
 uint64_t parts_memory(const struct parts_options *options);
 
 /* Starts the threads. NULL on failure. */
 struct parts *parts_open(const struct parts_options *options, struct error *error);
 
-/* Appends `count` rows, `pitch` bytes apart. Waits if all parts are in use. After a failure only parts_close
- * may be called. */
+/* Appends `count` rows, `pitch` bytes apart. Waits if all parts are being encoded. After a failure, only
+ * parts_close may be called. */
 enum status parts_write(struct parts *parts, const void *rows, size_t pitch, uint32_t count,
                         struct error *error);
 
-/* After the last row: waits for the parts that are being encoded, and emits them. */
+/* After the last row: waits until all parts are encoded, and emits them. */
 enum status parts_finish(struct parts *parts, struct error *error);
 
-/* Waits for parts that are being encoded, and frees everything. May be called at any time, and with NULL. */
+/* Waits until no part is being encoded, and frees everything. May be called at any time, and with NULL. */
 void parts_close(struct parts *parts);
 
 #endif

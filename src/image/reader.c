@@ -1,8 +1,8 @@
-/* Opens a file, finds its format by its first bytes, and passes pages and rows from the format's reader to
- * the chain.
+/* Opens a file, recognises its format by its first bytes, and passes pages and rows from the format's reader
+ * to the chain. CMYK and L*a*b* become RGB here, and messages get the file's name.
  *
- * A format that seeks gets a temporary copy of a pipe. Rows may be decoded before they are asked for, while
- * the device is opened. Messages of formats get the file's name here. */
+ * A format that seeks reads a temporary copy of a pipe. While the device is being opened, reader_prefetch
+ * decodes the first rows. */
 #include "image/reader.h"
 #include "base/error.h"
 #include "base/files.h"
@@ -19,9 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes that reader_prefetch decodes between two calls of go_on, so that the device is used as soon as it is
- * open. */
-enum { AHEAD_PIECE = 256 << 10 };
+/* Bytes that reader_prefetch decodes between two calls of go_on: few, as the opened device waits for them. */
+enum { PREFETCH_STEP = 256 << 10 };
 
 enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error)
 {
@@ -44,16 +43,16 @@ enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixel
 /* Opens the path, or stdin for "-". Fails for directories and for files that are open for writing only. */
 static FILE *open_file(const char *path, struct error *error)
 {
-    /* stdin is duplicated: descriptor 0 stays in use when the reader is closed, so no other file gets it. */
+    /* Duplicate stdin: descriptor 0 must stay in use after reader_close, so that no other file gets it. */
     int descriptor =
         strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
-    struct stat there;
+    struct stat file_stat;
     FILE *file = NULL;
-    if (descriptor < 0 || fstat(descriptor, &there) != 0)
+    if (descriptor < 0 || fstat(descriptor, &file_stat) != 0)
         fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
-    else if (S_ISDIR(there.st_mode))
+    else if (S_ISDIR(file_stat.st_mode))
         fail(error, STATUS_FAILED, "is a directory");
-    else if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY) /* main opens it so if it was closed */
+    else if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY) /* main does this if stdin was closed */
         fail(error, STATUS_FAILED, "cannot read: it is closed, or open for writing only");
     else if ((file = fdopen(descriptor, "rb")) == NULL)
         fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
@@ -62,7 +61,7 @@ static FILE *open_file(const char *path, struct error *error)
     return file;
 }
 
-static enum status fail_reading(struct error *error)
+enum status fail_reading(struct error *error)
 {
     return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
 }
@@ -72,23 +71,7 @@ static const char *name_of(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-/* Fails: no format recognises the file. The message says which format it has, if that is known. */
-static enum status refuse(const struct reader *reader, const char *path, struct error *error)
-{
-    unsigned char head[FOREIGN_SIZE];
-    memcpy(head, reader->head, reader->head_size);
-    size_t more = fread(head + reader->head_size, 1, sizeof head - reader->head_size, reader->file);
-    const char *kind = foreign_name(head, reader->head_size + more);
-    if (ferror(reader->file))
-        return fail_reading(error);
-    if (reader->head_size == 0)
-        return fail(error, STATUS_FAILED, "empty file");
-    if (kind != NULL)
-        return fail(error, STATUS_FAILED, "%s", foreign_reading(kind, path).text);
-    return fail(error, STATUS_FAILED, "is not %s", format_names(NULL, "or").text);
-}
-
-/* Sets the file back to its start. A pipe is first copied to a temporary file. */
+/* Seeks to the start of the file. Replaces a pipe by a temporary copy. */
 static enum status make_seekable(struct reader *reader, struct error *error)
 {
     if (ftello(reader->file) != (off_t)reader->head_size || fseeko(reader->file, 0, SEEK_SET) != 0) {
@@ -102,52 +85,59 @@ static enum status make_seekable(struct reader *reader, struct error *error)
     return STATUS_OK;
 }
 
-/* Finds the file's format by its first bytes. */
+/* Recognises the format by the file's first bytes. Fails if climg does not read it or --only does not accept
+ * it. */
 static enum status identify(struct reader *common, const char *path, struct error *error)
 {
     common->head_size = fread(common->head, 1, SIGNATURE_SIZE, common->file);
     common->format = format_by_signature(common->head, common->head_size);
-    if (common->format == NULL && common->head_size == SIGNATURE_SIZE) {
+    if (common->format == NULL) { /* RIFF and foreign formats need more bytes */
         common->head_size +=
-            fread(common->head + SIGNATURE_SIZE, 1, RIFF_SIGNATURE_SIZE - SIGNATURE_SIZE, common->file);
+            fread(common->head + common->head_size, 1, sizeof common->head - common->head_size, common->file);
         common->format = format_by_signature(common->head, common->head_size);
     }
-    if (common->format == NULL)
-        return refuse(common, path, error);
-    return format_set_accepts(common->options.only, common->format)
-               ? STATUS_OK
-               : fail(error, STATUS_FAILED, "is %s, which --only does not accept", common->format->name);
+    if (common->format != NULL)
+        return format_set_accepts(common->options.only, common->format)
+                   ? STATUS_OK
+                   : fail(error, STATUS_FAILED, "is %s, which --only does not accept", common->format->name);
+    if (ferror(common->file))
+        return fail_reading(error);
+    if (common->head_size == 0)
+        return fail(error, STATUS_FAILED, "empty file");
+    const char *foreign = foreign_name(common->head, common->head_size);
+    return foreign != NULL ? fail(error, STATUS_FAILED, "%s", foreign_reading(foreign, path).text)
+                           : fail(error, STATUS_FAILED, "is not %s", format_names(NULL, "or").text);
 }
 
-static void close_inks(struct reader *reader)
+static void close_rgb_conversion(struct reader *reader)
 {
-    inks_close(reader->inks);
-    free(reader->ink_row);
-    reader->inks = NULL;
-    reader->ink_row = NULL;
+    rgb_conversion_close(reader->to_rgb);
+    free(reader->file_row);
+    reader->to_rgb = NULL;
+    reader->file_row = NULL;
 }
 
-/* After a header was read: opens the conversion of its inks, if it has some. */
-static enum status open_inks(struct reader *reader, struct error *error)
+/* After a header was read: opens the conversion of CMYK or L*a*b* to RGB. */
+static enum status open_rgb_conversion(struct reader *reader, struct error *error)
 {
     struct image_info *info = &reader->info;
     const struct colour_space *target =
         reader->options.target != NULL ? reader->options.target : colour_space_builtin(COLOUR_SRGB);
-    close_inks(reader);
-    if (info->inks == INKS_NONE)
+    close_rgb_conversion(reader);
+    if (info->colour_model == COLOUR_MODEL_RGB)
         return STATUS_OK;
     if (target == NULL)
         return fail_memory(error, "out of memory for a colour space");
     if (info->type != SAMPLE_UINT8 && info->type != SAMPLE_UINT16)
         return fail(error, STATUS_FAILED, "CMYK and L*a*b* of %s samples are not supported",
                     sample_name(info->type));
-    reader->ink_row = allocate(row_size(info), "a row of inks", error);
-    if (reader->ink_row == NULL || inks_open(info, target, &reader->inks, error) != STATUS_OK)
+    reader->file_row = allocate(row_size(info), "a row", error);
+    if (reader->file_row == NULL || rgb_conversion_open(info, target, &reader->to_rgb, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (!inks_have_profile(reader->inks))
+    if (!rgb_conversion_has_profile(reader->to_rgb))
         metadata_warn(&info->metadata,
                       "is CMYK without a profile that can be used; its colours are approximate");
-    reader->plain = false;
+    reader->uncompressed = false;
     reader->converted = *info;
     reader->converted.channels = 3;
     reader->converted.metadata.has_chromaticities = false;
@@ -155,24 +145,24 @@ static enum status open_inks(struct reader *reader, struct error *error)
     return STATUS_OK;
 }
 
-/* Reads rows and converts their inks. */
+/* Reads rows, and converts CMYK and L*a*b* to RGB. */
 static enum status read_rows(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count,
                              struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
-    if (reader->inks == NULL)
+    if (reader->to_rgb == NULL)
         return class->read(reader, rows, pitch, count, error);
     enum status status = STATUS_OK;
     for (uint32_t y = 0; status == STATUS_OK && y < count; y++) {
-        status = class->read(reader, reader->ink_row, row_size(&reader->info), 1, error);
+        status = class->read(reader, reader->file_row, row_size(&reader->info), 1, error);
         if (status == STATUS_OK)
-            inks_convert(reader->inks, reader->ink_row, rows + y * pitch, reader->info.width);
+            rgb_conversion_apply(reader->to_rgb, reader->file_row, rows + y * pitch, reader->info.width);
     }
     return status;
 }
 
-/* Reads the header of the first page. A class that does not seek finds the file's first bytes in
- * reader->head, and the file after them. */
+/* Reads the header of the first page. Unless the class seeks, reader->head has the file's first bytes, and
+ * the file is after them. */
 static enum status open_page(struct reader *reader, struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
@@ -182,28 +172,13 @@ static enum status open_page(struct reader *reader, struct error *error)
         return fail(error, STATUS_FAILED, "there is no page %d; a %s has one", reader->options.page,
                     reader->format->name);
     enum status status = class->open(reader, error);
-    return status == STATUS_OK ? open_inks(reader, error) : status;
+    return status == STATUS_OK ? open_rgb_conversion(reader, error) : status;
 }
 
-/* Allocates the format's own struct, moves the common fields into it, and reads the header. */
-static enum status open_format(struct reader **reader, const struct reader *common, struct error *error)
+/* Frees the common fields. */
+static void release_common(struct reader *common)
 {
-    const struct reader_class *class = common->format->reader;
-    struct reader *opened = allocate_zeroed(1, class->size, "the input", error);
-    if (opened == NULL)
-        return STATUS_FAILED;
-    *reader = opened;
-    *opened = *common;
-    const struct reader_options *options = &opened->options;
-    const bool seeks = class->seeks || options->rewinds || (options->copies && opened->format->lossy) ||
-                       (options->reopens && !opened->format->holds.video);
-    enum status status = seeks ? make_seekable(opened, error) : STATUS_OK;
-    return status == STATUS_OK ? open_page(opened, error) : status;
-}
-
-static void release(struct reader *common)
-{
-    close_inks(common);
+    close_rgb_conversion(common);
     free_pages(common->prefetch.rows, common->prefetch.size);
     metadata_free(&common->info.metadata);
     if (common->file != NULL)
@@ -211,24 +186,35 @@ static void release(struct reader *common)
     free(common->name);
 }
 
-/* Opens a reader on an open file, which it owns also after a failure. NULL: opening it failed. */
+/* Opens a reader, which owns the file also after a failure. file NULL: it could not be opened, and *error is
+ * set. */
 static enum status open_reader(const char *path, FILE *file, const struct reader_options *options,
                                struct reader **reader, struct error *error)
 {
     struct reader common = {.options = *options, .page_count = 1, .file = file};
     *reader = NULL;
-    if (file != NULL)
-        common.name = copy_text(name_of(path), error);
+    common.name = file != NULL ? copy_text(name_of(path), error) : NULL;
     enum status status = common.name != NULL ? identify(&common, path, error) : STATUS_FAILED;
+    if (status == STATUS_OK) {
+        *reader = allocate_zeroed(1, common.format->reader->size, "the input", error);
+        status = *reader != NULL ? STATUS_OK : STATUS_FAILED;
+    }
+    if (status == STATUS_OK) {
+        **reader = common; /* the first member of the format's struct */
+        const bool seeks = common.format->reader->seeks || options->rewinds ||
+                           (options->copies && common.format->lossy) ||
+                           (options->reopens && !common.format->holds.video);
+        status = seeks ? make_seekable(*reader, error) : STATUS_OK;
+    }
     if (status == STATUS_OK)
-        status = open_format(reader, &common, error);
+        status = open_page(*reader, error);
     if (status == STATUS_OK)
         return STATUS_OK;
     error_prefix(error, name_of(path));
     if (*reader != NULL)
         reader_close(*reader);
     else
-        release(&common);
+        release_common(&common);
     *reader = NULL;
     return status;
 }
@@ -248,7 +234,7 @@ enum status reader_open_again(const struct reader *reader, const struct reader_o
 
 const struct image_info *reader_info(const struct reader *reader)
 {
-    return reader->inks != NULL ? &reader->converted : &reader->info;
+    return reader->to_rgb != NULL ? &reader->converted : &reader->info;
 }
 
 const struct format *reader_format(const struct reader *reader)
@@ -288,7 +274,7 @@ uint64_t reader_memory(const struct reader *reader)
 
 bool reader_is_uncompressed(const struct reader *reader)
 {
-    return reader->plain;
+    return reader->uncompressed;
 }
 
 const struct metadata *reader_trailing_warnings(struct reader *reader)
@@ -303,8 +289,8 @@ bool reader_rounded(const struct reader *reader)
     return reader->rounded;
 }
 
-/* Adds the file's name to a format's message. */
-static enum status named(const struct reader *reader, enum status status, struct error *error)
+/* Prefixes a format's message with the file's name unless `status` is STATUS_OK. Returns `status`. */
+static enum status prefix_name(const struct reader *reader, enum status status, struct error *error)
 {
     if (status != STATUS_OK)
         error_prefix_once(error, reader->name);
@@ -314,14 +300,14 @@ static enum status named(const struct reader *reader, enum status status, struct
 void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context)
 {
     struct prefetch *prefetch = &reader->prefetch;
-    size_t row = row_size(reader_info(reader)), whole = row * reader->info.height;
-    prefetch->size = size < whole ? size : whole;
+    size_t row = row_size(reader_info(reader)), page_size = row * reader->info.height;
+    prefetch->size = size < page_size ? size : page_size;
     prefetch->rows = prefetch->size >= row ? allocate_pages(prefetch->size) : NULL;
     uint32_t room = prefetch->rows ? (uint32_t)(prefetch->size / row) : 0;
-    uint32_t piece = row < AHEAD_PIECE ? (uint32_t)(AHEAD_PIECE / row) : 1;
+    uint32_t step = row < PREFETCH_STEP ? (uint32_t)(PREFETCH_STEP / row) : 1;
     while (prefetch->count < room && prefetch->status == STATUS_OK && go_on(context)) {
-        uint32_t some = room - prefetch->count < piece ? room - prefetch->count : piece;
-        prefetch->status = named(
+        uint32_t some = room - prefetch->count < step ? room - prefetch->count : step;
+        prefetch->status = prefix_name(
             reader, read_rows(reader, prefetch->rows + prefetch->count * row, row, some, &prefetch->error),
             &prefetch->error);
         prefetch->count += prefetch->status == STATUS_OK ? some : 0;
@@ -332,19 +318,6 @@ static void end_prefetch(struct prefetch *prefetch)
 {
     free_pages(prefetch->rows, prefetch->size);
     *prefetch = (struct prefetch){.rows = NULL};
-}
-
-/* Copies up to `count` prefetched rows and frees their memory; returns the number of rows. */
-static uint32_t take_prefetched(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count)
-{
-    struct prefetch *prefetch = &reader->prefetch;
-    size_t row = row_size(reader_info(reader));
-    uint32_t left = prefetch->count - prefetch->next, some = left < count ? left : count;
-    for (uint32_t y = 0; y < some; y++)
-        memcpy(rows + y * pitch, prefetch->rows + (prefetch->next + y) * row, row);
-    prefetch->next += some;
-    discard_pages(prefetch->rows, prefetch->next * row);
-    return some;
 }
 
 void reader_reduce(struct reader *reader, int factor)
@@ -363,17 +336,23 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
 {
     struct prefetch *prefetch = &reader->prefetch;
     unsigned char *to = rows;
-    uint32_t taken = prefetch->rows ? take_prefetched(reader, to, pitch, count) : 0;
+    uint32_t taken = 0;
+    if (prefetch->rows) { /* copy prefetched rows, and free their memory */
+        const size_t row = row_size(reader_info(reader));
+        for (; taken < count && prefetch->next < prefetch->count; taken++, prefetch->next++)
+            memcpy(to + taken * pitch, prefetch->rows + prefetch->next * row, row);
+        discard_pages(prefetch->rows, prefetch->next * row);
+    }
     if (taken == count)
         return STATUS_OK;
-    /* All prefetched rows were read. Decoding went on after them, or had failed there. */
+    /* All prefetched rows were read. The next one failed, or has to be decoded. */
     if (prefetch->status != STATUS_OK) {
         *error = prefetch->error;
         return prefetch->status;
     }
     if (prefetch->rows)
         end_prefetch(prefetch);
-    return named(reader, read_rows(reader, to + taken * pitch, pitch, count - taken, error), error);
+    return prefix_name(reader, read_rows(reader, to + taken * pitch, pitch, count - taken, error), error);
 }
 
 enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
@@ -397,12 +376,14 @@ enum status reader_next_page(struct reader *reader, bool *more, struct error *er
     *more = false;
     end_prefetch(&reader->prefetch);
     const struct reader_class *class = reader->format->reader;
-    enum status status =
-        class->next_page == NULL ? STATUS_OK : named(reader, class->next_page(reader, more, error), error);
-    return status == STATUS_OK && *more ? named(reader, open_inks(reader, error), error) : status;
+    enum status status = class->next_page == NULL
+                             ? STATUS_OK
+                             : prefix_name(reader, class->next_page(reader, more, error), error);
+    return status == STATUS_OK && *more ? prefix_name(reader, open_rgb_conversion(reader, error), error)
+                                        : status;
 }
 
-/* Closes the format's reader, keeps the file, and reads the header again. */
+/* Closes the format's reader but not the file, and reads the header again. */
 enum status reader_rewind(struct reader *reader, struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
@@ -411,38 +392,35 @@ enum status reader_rewind(struct reader *reader, struct error *error)
                                 .options = reader->options,
                                 .file = reader->file,
                                 .page_count = 1};
-    class->close(reader);
-    close_inks(reader);
+    if (class->close != NULL)
+        class->close(reader);
+    close_rgb_conversion(reader);
     metadata_free(&reader->info.metadata);
     end_prefetch(&reader->prefetch);
     memset(reader, 0, class->size);
     *reader = kept;
     if (fseeko(reader->file, 0, SEEK_SET) != 0)
-        return named(reader, fail_reading(error), error);
-    return named(reader, open_page(reader, error), error);
+        return prefix_name(reader, fail_reading(error), error);
+    return prefix_name(reader, open_page(reader, error), error);
 }
 
-/* The range of values; low > high before the first value. Integers are divided by their full scale. */
-struct extent {
-    double low, high;
-};
-
-/* Extends the range by a row's colours. Alpha, NaN and infinity do not count. */
-static void extend_extent(struct extent *extent, const struct image_info *info, const void *row)
+/* Extends a range by the finite colour values of a row. */
+static void extend_range(double *low, double *high, const struct image_info *info, const void *row)
 {
     const size_t channels = (size_t)info->channels, colours = channels - info->alpha;
     for (size_t x = 0; x < info->width; x++)
         for (size_t c = 0; c < colours; c++) {
             const double value = sample_value(info->type, row, x * channels + c);
-            if (!isfinite(value))
-                continue;
-            extent->low = fmin(extent->low, value);
-            extent->high = fmax(extent->high, value);
+            if (isfinite(value)) {
+                *low = fmin(*low, value);
+                *high = fmax(*high, value);
+            }
         }
 }
 
-/* Reads all pages that are asked for, row by row. `extent` grows by their values; may be NULL. */
-static enum status pass_pages(struct reader *reader, struct extent *extent, struct error *error)
+/* Decodes all pages to read, row by row. `low` and `high`, which may be NULL, are extended by their values.
+ */
+static enum status decode_pages(struct reader *reader, double *low, double *high, struct error *error)
 {
     enum status status = STATUS_OK;
     for (bool more = true; status == STATUS_OK && more;) {
@@ -452,8 +430,8 @@ static enum status pass_pages(struct reader *reader, struct extent *extent, stru
         status = row != NULL ? STATUS_OK : STATUS_FAILED;
         for (uint32_t y = 0; status == STATUS_OK && y < info->height; y++) {
             status = reader_read(reader, row, size, 1, error);
-            if (status == STATUS_OK && extent != NULL)
-                extend_extent(extent, info, row);
+            if (status == STATUS_OK && low != NULL)
+                extend_range(low, high, info, row);
         }
         free(row);
         if (status == STATUS_OK)
@@ -464,16 +442,16 @@ static enum status pass_pages(struct reader *reader, struct extent *extent, stru
 
 enum status reader_decode_all(struct reader *reader, struct error *error)
 {
-    return pass_pages(reader, NULL, error);
+    return decode_pages(reader, NULL, NULL, error);
 }
 
 enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error)
 {
-    struct extent extent = {INFINITY, -INFINITY};
-    enum status status = pass_pages(reader, &extent, error);
-    const bool found = extent.low <= extent.high;
-    *low = found ? extent.low : 0;
-    *high = found ? extent.high : 0;
+    *low = INFINITY;
+    *high = -INFINITY;
+    enum status status = decode_pages(reader, low, high, error);
+    if (*low > *high)
+        *low = *high = 0;
     return status == STATUS_OK ? reader_rewind(reader, error) : status;
 }
 
@@ -482,8 +460,8 @@ enum status reader_examine(struct reader *reader, struct error *error)
     if (reader->format->examine == NULL)
         return STATUS_OK;
     if (fseeko(reader->file, 0, SEEK_SET) != 0)
-        return named(reader, fail_reading(error), error);
-    return named(reader, reader->format->examine(reader->file, &reader->trailing, error), error);
+        return prefix_name(reader, fail_reading(error), error);
+    return prefix_name(reader, reader->format->examine(reader->file, &reader->trailing, error), error);
 }
 
 enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
@@ -491,15 +469,15 @@ enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
     char bytes[BUFSIZ];
     size_t size;
     reader->copied = true;
-    /* Decoding first finds damage before anything is written. */
+    /* Decode first, so that a damaged file fails before anything is written. */
     enum status status = reader_decode_all(reader, error);
     if (status == STATUS_OK && fseeko(reader->file, 0, SEEK_SET) != 0)
-        status = named(reader, fail_reading(error), error);
+        status = prefix_name(reader, fail_reading(error), error);
     while (status == STATUS_OK && (size = fread(bytes, 1, sizeof bytes, reader->file)) > 0)
         if (fwrite(bytes, 1, size, to) != size)
             status = fail_writing(error, errno);
     if (status == STATUS_OK && ferror(reader->file))
-        status = named(reader, fail_reading(error), error);
+        status = prefix_name(reader, fail_reading(error), error);
     return status;
 }
 
@@ -507,7 +485,8 @@ void reader_close(struct reader *reader)
 {
     if (reader == NULL)
         return;
-    reader->format->reader->close(reader);
-    release(reader);
+    if (reader->format->reader->close != NULL)
+        reader->format->reader->close(reader);
+    release_common(reader);
     free(reader);
 }

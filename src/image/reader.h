@@ -1,8 +1,9 @@
-/* Reads images, row after row. Samples arrive in the host's byte order with whole bytes: palettes, samples of
- * 1, 2 and 4 bits and PNG's tRNS are expanded. Pixels are as they are stored; the orientation is in the
- * metadata.
+/* Reads images row by row, into samples of whole bytes in the host's byte order: palettes, samples of 1, 2
+ * and 4 bits and PNG's tRNS are expanded, CMYK and L*a*b* become RGB. Pixels are not turned: the orientation
+ * is in the metadata.
  *
- *     reader_open ─▶ reader_info ─▶ reader_read, until all rows are read ─▶ reader_next_page ─▶ ... ─▶ close
+ *     reader_open ─▶ reader_info ─▶ reader_read, until all rows are read ─▶ reader_next_page ─▶ ... ─▶
+ * reader_close
  *
  * Thread safety: a reader is used by one thread at a time. Several readers may be open. */
 #ifndef CLIMG_IMAGE_READER_H
@@ -14,78 +15,76 @@
 
 struct reader;
 
-/* Opens a file, or stdin for "-", finds its format by its first bytes (never by its name) and reads the
+/* Opens a file, or stdin for "-", recognises its format by its first bytes (never by its name), and reads the
  * header of the first page to read. On failure *reader is NULL. Messages begin with the file's name, or
  * "standard input". */
 enum status reader_open(const char *path, const struct reader_options *options, struct reader **reader,
                         struct error *error);
 
-/* Opens another reader for the file of `reader`, also if that was a pipe: its reader_options.reopens must
- * have been set. `reader` is unchanged, and may be decoding in another thread. On failure *again is NULL. */
+/* Opens another reader of the file of `reader`, which was opened with reader_options.reopens and may be
+ * decoding in another thread. The file may have been a pipe. On failure *again is NULL. */
 enum status reader_open_again(const struct reader *reader, const struct reader_options *options,
                               struct reader **again, struct error *error);
 
-/* Returns the properties of the current page. They belong to the reader and are valid until reader_next_page
- * or reader_close. */
+/* Returns the description of the current page, which the reader owns. Valid until reader_next_page, _rewind
+ * or _close. */
 const struct image_info *reader_info(const struct reader *reader);
 const struct format *reader_format(const struct reader *reader);
 
-/* Returns the file's name for messages, or "standard input". It belongs to the reader. */
+/* Returns the file's path, or "standard input", which the reader owns. */
 const char *reader_name(const struct reader *reader);
 
-/* Returns the number of pages in the file, without TIFF's reduced copies and masks. 0: unknown before they
- * are read. */
+/* Returns the number of pages in the file, not counting TIFF's reduced copies and masks. 0: unknown. */
 int reader_page_count(const struct reader *reader);
 
-/* Returns the number of pages to read, by the options. 0: unknown before they are read. */
+/* Returns the number of pages to read by the options. 0: unknown. */
 int reader_pages_wanted(const struct reader *reader);
 
-/* Returns the bytes of memory that reading the current page takes: all rows of an interlaced PNG, or one row
- * of TIFF's tiles. */
+/* Returns the bytes that the reader allocates for the current page, such as all rows of an interlaced PNG. */
 uint64_t reader_memory(const struct reader *reader);
 
-/* Before the first row is read: decodes a JPEG at 1/2, 1/4 or 1/8 (`factor` is 2, 4 or 8), and changes size
- * and reduction in reader_info. Other formats and the factor 1 change nothing. */
+/* Decodes a JPEG at 1/2, 1/4 or 1/8 of its size (`factor` is 2, 4 or 8) and updates reader_info. Call it
+ * before the first row is read. Does nothing for other formats and the factor 1. */
 void reader_reduce(struct reader *reader, int factor);
 
-/* Reads the next `count` rows of the page to `rows`, `pitch` bytes apart. Asking for more rows than are left
- * is a programming error. */
+/* Reads the next `count` rows of the page to `rows`, `pitch` bytes apart. At most the rows that are left may
+ * be read. */
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
 
-/* Skips the next `count` rows. If the format must decode them for that, they are decoded to `scratch`. */
+/* Skips the next `count` rows. If the format cannot skip, decodes them to `scratch`, `pitch` bytes apart. */
 enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
                         struct error *error);
 
-/* Goes back to the page's first row. False: the file cannot seek, rows were prefetched, or they would have to
- * be decoded again. */
+/* Goes back to the first row of an uncompressed page. False: the page is compressed, the file cannot seek, or
+ * rows were prefetched. */
 bool reader_go_back(struct reader *reader);
 
-/* True if the current page's rows need no decoding, only copying. */
+/* True if rows of the current page are copied from the file, so that reading them again is cheap. */
 bool reader_is_uncompressed(const struct reader *reader);
 
-/* Returns warnings about data after the page's last row, which is not read: left_out and warning; the other
- * fields are empty. Of a pipe only data that has arrived is examined. */
+/* After the last row: returns left_out and warning about the data after the picture, which is not decoded;
+ * the other fields are empty. Of a pipe, only data that has arrived is examined. */
 const struct metadata *reader_trailing_warnings(struct reader *reader);
 
 /* True if some samples lost precision when they became floats of 32 bits. */
 bool reader_rounded(const struct reader *reader);
 
-/* Finds the smallest and the largest finite value of colour in all pages to read; integers are divided by
- * their full scale. Both are 0 if no value is finite. Reads the pages and rewinds to the first one:
+/* Finds the smallest and the largest finite value of all colour channels (not alpha) in all pages to read,
+ * and rewinds. Integers are divided by their full scale. Both are 0 if no value is finite.
  * reader_options.rewinds must be set. */
 enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error);
 
-/* Begins again at the first page to read. reader_options.rewinds must be set. */
+/* Goes back to the first page to read. reader_options.rewinds must be set. */
 enum status reader_rewind(struct reader *reader, struct error *error);
 
-/* Decodes all pages to read, to find damage. */
+/* Decodes all pages to read and drops their pixels, to find damage. */
 enum status reader_decode_all(struct reader *reader, struct error *error);
 
-/* Examines what reading leaves out: checksums of other data than pixels, and the end of the file, on
- * which reader_trailing_warnings reports. Call it after the last row; reader_options.rewinds must be set. */
+/* After the last row: verifies checksums that reading skips, such as those of metadata, and looks for data
+ * after the end, which reader_trailing_warnings reports. reader_options.rewinds must be set. */
 enum status reader_examine(struct reader *reader, struct error *error);
 
-/* Decodes all pages, to find damage, and then writes the file's bytes as they are. For lossy formats;
+/* Decodes all pages to find damage, and then copies the file's bytes. For lossy formats;
  * reader_options.copies must be set. */
 enum status reader_copy(struct reader *reader, FILE *to, struct error *error);
 
@@ -93,9 +92,10 @@ enum status reader_copy(struct reader *reader, FILE *to, struct error *error);
  * then returns these rows, or the failure that ended them. */
 void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context);
 
-/* Begins the next page, after the last row of the current one. *more is false if there is none. */
+/* Begins the next page, after the last row of the current one. *more is false after the last page. */
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error);
 
+/* Frees the reader and closes its file. May be called with NULL. */
 void reader_close(struct reader *reader);
 
 #endif

@@ -47,8 +47,8 @@ const char *sample_name(enum sample_type type)
     return types[type].name;
 }
 
-/* Decodes IEEE 754 binary16: a sign bit, 5 bits of exponent with bias 15, 10 bits of fraction. Exponent 0 has
- * no implicit leading bit; 31 is infinity or NaN. */
+/* Decodes IEEE 754 binary16: a sign bit, 5 bits of exponent with bias 15, 10 bits of fraction. With exponent
+ * 0 there is no implicit leading bit; 31 is infinity or NaN. */
 static double half_value(uint16_t bits)
 {
     int exponent = bits >> 10 & 31, fraction = bits & 1023;
@@ -58,18 +58,18 @@ static double half_value(uint16_t bits)
     return sign * (exponent > 0 ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
 }
 
-/* Encodes binary16: the nearest value, halfway the one with an even fraction; beyond the range infinity. */
+/* Encodes binary16: rounds half to even; values beyond the range become infinity. */
 static uint16_t half_bits(double value)
 {
     const uint16_t sign = signbit(value) ? 0x8000 : 0;
-    int exponent = -13; /* as frexp counts: of 2^-14, the smallest normal number, and of all smaller ones */
+    int exponent = -13; /* frexp's exponent of 2^-14, the smallest normal number; also for subnormal ones */
     if (isnan(value))
         return 0x7e00;
     if (fabs(value) >= 0x1p-14)
         (void)frexp(value, &exponent);
     const double fraction = nearbyint(ldexp(fabs(value), 11 - exponent));
-    const double bits =
-        fraction + ldexp(exponent + 13, 10); /* the leading bit of 11 adds 1 to the exponent */
+    /* The leading one of the fraction's 11 bits adds 1 to the exponent. */
+    const double bits = fraction + ldexp(exponent + 13, 10);
     return (uint16_t)(sign | (uint16_t)fmin(bits, 0x7c00));
 }
 
@@ -96,8 +96,8 @@ double sample_value(enum sample_type type, const void *samples, size_t index)
     }
 }
 
-/* Encodes an integer in two's complement. Types of fewer bits use the lowest ones. */
-static uint32_t whole_bits(enum sample_type type, double value)
+/* Encodes an integer in two's complement; types of fewer than 32 bits use the lowest ones. */
+static uint32_t integer_bits(enum sample_type type, double value)
 {
     const double full = sample_full_scale(type), low = sample_is_signed(type) ? -full - 1 : 0;
     return (uint32_t)(int64_t)(isnan(value) ? 0 : fmin(fmax(nearbyint(value * full), low), full));
@@ -105,9 +105,9 @@ static uint32_t whole_bits(enum sample_type type, double value)
 
 void sample_set(enum sample_type type, void *samples, size_t index, double value)
 {
-    /* One variable for each size, as the bytes are copied in the host's order. */
+    /* One variable of each size, whose bytes are in the host's order. */
     const float real = (float)value;
-    const uint32_t word = whole_bits(type, value);
+    const uint32_t word = integer_bits(type, value);
     const uint16_t half = type == SAMPLE_HALF ? half_bits(value) : (uint16_t)word;
     const uint8_t byte = (uint8_t)word;
     const size_t size = sample_size(type);
@@ -120,7 +120,7 @@ void sample_set(enum sample_type type, void *samples, size_t index, double value
 
 void sample_values(enum sample_type type, const void *samples, size_t first, size_t count, double *values)
 {
-    /* Three loops that compilers vectorise, for the types of nearly all files. */
+    /* Loops that compilers vectorise, for the types of most files. */
     const uint8_t *bytes = (const uint8_t *)samples + first;
     const uint16_t *words = (const uint16_t *)samples + first;
     const float *reals = (const float *)samples + first;

@@ -1,5 +1,5 @@
-/* The types of samples in files. A sample is the value of one channel of a pixel. All functions are pure and
- * may be called by several threads. */
+/* The types of samples in files. A sample is the value of one channel of a pixel. Thread safety: all
+ * functions are pure. */
 #ifndef CLIMG_IMAGE_SAMPLE_H
 #define CLIMG_IMAGE_SAMPLE_H
 
@@ -18,38 +18,39 @@ enum sample_type {
     SAMPLE_INT32,
 };
 
-/* Meaning of the samples of a file that become RGB while they are read; otherwise INKS_NONE. */
-enum inks {
-    INKS_NONE,
-    INKS_CMYK,          /* full scale is all ink */
-    INKS_CMYK_INVERTED, /* full scale is no ink: Adobe's JPEG */
-    INKS_CIELAB,        /* L*a*b*, a* and b* signed */
-    INKS_ICCLAB,        /* L*a*b* as in ICC profiles of version 2 */
+/* Colour model of a file's samples. The reader converts the others to RGB. */
+enum colour_model {
+    COLOUR_MODEL_RGB,           /* or gray */
+    COLOUR_MODEL_CMYK,          /* full scale is all ink */
+    COLOUR_MODEL_CMYK_INVERTED, /* full scale is no ink: Adobe's JPEG */
+    COLOUR_MODEL_CIELAB,        /* L*a*b*, a* and b* signed */
+    COLOUR_MODEL_ICCLAB,        /* L*a*b* as in ICC profiles of version 2 */
 };
 
-size_t sample_size(enum sample_type type); /* bytes */
+/* Returns the bytes of a sample. */
+size_t sample_size(enum sample_type type);
 
-/* Returns sample number `index` as a stage sees it: integers divided by their full scale. A SAMPLE_COMPLEX
- * counts as two floats. */
+/* Returns sample number `index`; integers are divided by their full scale. SAMPLE_COMPLEX counts as two
+ * floats. */
 double sample_value(enum sample_type type, const void *samples, size_t index);
 
-/* Converts `count` samples from `first` on, as sample_value does, but faster. */
+/* Converts `count` samples from `first` on like sample_value, but faster. */
 void sample_values(enum sample_type type, const void *samples, size_t first, size_t count, double *values);
 
-/* Sets sample number `index`: the inverse of sample_value, rounded half to even and clamped to what the type
- * holds; NaN becomes 0 in integers. Not for SAMPLE_COMPLEX. */
+/* Sets sample number `index`, inverse to sample_value: rounds half to even and clamps to the range of the
+ * type. NaN becomes 0 in integers. Not for SAMPLE_COMPLEX. */
 void sample_set(enum sample_type type, void *samples, size_t index, double value);
 
-/* Copies samples of 16 bits, `size` bytes, in the other byte order. */
+/* Copies `size` bytes of 16-bit samples and swaps the bytes of each. */
 void sample_swap(const void *restrict samples, size_t size, void *restrict to);
 
-bool sample_is_float(enum sample_type type);
-bool sample_is_signed(enum sample_type type); /* integers */
+bool sample_is_float(enum sample_type type);  /* half and float */
+bool sample_is_signed(enum sample_type type); /* signed integers */
 
-/* The largest value of an integer type, which is 1.0 in a stage; 1 for floats. */
+/* Returns the largest value of an integer type, which is 1.0 in a stage; 1 for floats. */
 double sample_full_scale(enum sample_type type);
 
-/* "8 bit", "float". */
+/* Returns a name for messages: "8 bit", "float". */
 const char *sample_name(enum sample_type type);
 
 #endif

@@ -12,15 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds the file's name to a format's message. */
-static enum status named(const struct writer *writer, enum status status, struct error *error)
+/* Prefixes a format's message with the file's name unless `status` is STATUS_OK. Returns `status`. */
+static enum status prefix_name(const struct writer *writer, enum status status, struct error *error)
 {
     if (status != STATUS_OK)
         error_prefix_once(error, writer->output.name);
     return status;
 }
 
-/* By default one thread for each processor. */
+/* Sets the number of threads, by default one for each processor. */
 static void choose_jobs(struct writer_options *options)
 {
     if (options->jobs == 0)
@@ -54,7 +54,7 @@ enum status writer_open(const char *path, const struct writer_options *options, 
     enum status status = output_open(&opened->output, path, class->seeks ? options->spool : NULL, error);
     opened->output.durable = options->durable;
     if (status == STATUS_OK && class->open != NULL)
-        status = named(opened, class->open(opened, error), error);
+        status = prefix_name(opened, class->open(opened, error), error);
     if (status == STATUS_OK)
         *writer = opened;
     else
@@ -85,9 +85,10 @@ static enum status writer_check_page(const struct writer *writer, const struct i
     if (format_holds(format, &page))
         return STATUS_OK;
     if (page.masks > format->holds.masks)
-        return fail(error, STATUS_FAILED,
-                    "%s holds no channel beside colour but alpha, which this one is not; write %s",
-                    format->name, format_names(&page, "or").text);
+        return fail(
+            error, STATUS_FAILED,
+            "%s holds colour and alpha only, and the last channel of this picture is not alpha; write %s",
+            format->name, format_names(&page, "or").text);
     if (page.pages > format->holds.pages)
         return fail(error, STATUS_FAILED, "%s holds one page; write %s to keep more", format->name,
                     format_names(&page, "or").text);
@@ -95,16 +96,17 @@ static enum status writer_check_page(const struct writer *writer, const struct i
                 colours[info->channels - 1], sample_name(info->type), format_names(&page, "or").text);
 }
 
-/* Returns the number of rows that are converted at once, 64 KiB of them. */
+/* Returns the number of rows that write_converted converts at once: 64 KiB. */
 static size_t rows_at_once(const struct writer *writer)
 {
     return 1 + ((size_t)64 << 10) / writer_row_size(&writer->options, &writer->info);
 }
 
-/* Packs samples of 0 and 255 to bits. `flip` is 255 if 1 is black, else 0. False: there are other samples. */
+/* Packs samples of 0 and 255 to bits; in the bits, white is 1, or 0 if `flip` is 255. False: there are other
+ * samples. */
 static bool pack_bits(const unsigned char *samples, uint32_t width, unsigned char flip, unsigned char *bits)
 {
-    uint64_t difference = 0; /* from 0 and 255 */
+    uint64_t difference = 0; /* bits in which samples differ from 0 and 255 */
     for (uint32_t x = 0; x < width; x += 8) {
         uint64_t eight;
         memset(&eight, flip, sizeof eight); /* bits after the width become 0 */
@@ -117,8 +119,8 @@ static bool pack_bits(const unsigned char *samples, uint32_t width, unsigned cha
     return difference == 0;
 }
 
-/* Blends a row with white, as on paper: colour * alpha + white * (1 - alpha), integers rounded. `info` is
- * without alpha. */
+/* Blends a row with white: colour * alpha + white * (1 - alpha), integers rounded. `info` describes `to`,
+ * which has no alpha. */
 static void blend_with_white(const struct image_info *info, const unsigned char *row, unsigned char *to)
 {
     const size_t colours = (size_t)info->channels;
@@ -143,7 +145,7 @@ static void blend_with_white(const struct image_info *info, const unsigned char 
         }
 }
 
-/* Writes rows as bits or without alpha. */
+/* Packs rows to bits or blends them with white, and writes them. */
 static enum status write_converted(struct writer *writer, const unsigned char *rows, size_t pitch,
                                    uint32_t count, struct error *error)
 {
@@ -170,7 +172,7 @@ static enum status write_converted(struct writer *writer, const unsigned char *r
 enum status writer_begin_page(struct writer *writer, const struct image_info *info, struct error *error)
 {
     enum status status = writer_check_page(writer, info, error);
-    writer->info = *info; /* the caller still owns its metadata */
+    writer->info = *info; /* borrows the metadata */
     writer->has_alpha = info->alpha && writer->format->holds.flat && !writer->options.bilevel;
     if (writer->has_alpha) {
         writer->info.channels--;
@@ -186,38 +188,39 @@ enum status writer_begin_page(struct writer *writer, const struct image_info *in
     if (status == STATUS_OK)
         status = writer->format->writer->begin_page(writer, &writer->info, error);
     writer->begun = writer->begun || status == STATUS_OK;
-    return named(writer, status, error);
+    return prefix_name(writer, status, error);
 }
 
 enum status writer_write(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
                          struct error *error)
 {
-    return named(writer,
-                 writer->rows != NULL ? write_converted(writer, rows, pitch, count, error)
-                                      : writer->format->writer->write(writer, rows, pitch, count, error),
-                 error);
+    return prefix_name(writer,
+                       writer->rows != NULL
+                           ? write_converted(writer, rows, pitch, count, error)
+                           : writer->format->writer->write(writer, rows, pitch, count, error),
+                       error);
 }
 
 enum status writer_end_page(struct writer *writer, struct error *error)
 {
-    return named(writer, writer->format->writer->end_page(writer, error), error);
+    return prefix_name(writer, writer->format->writer->end_page(writer, error), error);
 }
 
 enum status writer_copy(struct writer *writer, struct reader *reader, struct error *error)
 {
     writer->copied = true;
-    return named(writer, reader_copy(reader, writer->output.file, error), error);
+    return prefix_name(writer, reader_copy(reader, writer->output.file, error), error);
 }
 
-enum status writer_turn(struct writer *writer, struct reader *reader, const struct affine *places,
+enum status writer_turn(struct writer *writer, struct reader *reader, const struct affine *inverse_map,
                         const struct image_info *info, struct lossless_move *move, struct error *error)
 {
     *move = (struct lossless_move){.done = false};
     if (writer->format->turn == NULL || writer->format != reader->format)
         return STATUS_OK;
-    enum status status = writer->format->turn(reader, writer, places, info, move, error);
+    enum status status = writer->format->turn(reader, writer, inverse_map, info, move, error);
     writer->copied = move->done;
-    return named(writer, status, error);
+    return prefix_name(writer, status, error);
 }
 
 enum status writer_commit(struct writer *writer, struct error *error)
@@ -228,7 +231,7 @@ enum status writer_commit(struct writer *writer, struct error *error)
         status = fail(error, STATUS_FAILED, "nothing to write");
     else if (class->finish != NULL && !writer->copied)
         status = class->finish(writer, error);
-    status = named(writer, status, error);
+    status = prefix_name(writer, status, error);
     return status == STATUS_OK ? output_commit(&writer->output, error) : status;
 }
 
@@ -236,7 +239,8 @@ void writer_close(struct writer *writer)
 {
     if (writer == NULL)
         return;
-    writer->format->writer->close(writer);
+    if (writer->format->writer->close != NULL)
+        writer->format->writer->close(writer);
     output_abandon(&writer->output);
     free(writer->rows);
     free(writer);

@@ -1,5 +1,4 @@
-/* Writes images, row after row, to a temporary file that gets its name at the end: a failed run leaves
- * nothing.
+/* Writes images row by row to a temporary file, which is renamed at the end: a failed run leaves nothing.
  *
  *     writer_open ─▶ begin_page ─▶ write, until all rows are written ─▶ end_page ─▶ ... ─▶ commit ─▶ close
  *
@@ -12,15 +11,15 @@
 struct reader;
 struct writer;
 
-/* True if the format reads what it has written, so that the output's folder must be readable. */
+/* True if the format reads back what it has written, so that the output's folder must be readable. */
 bool writer_reads(const struct format *format);
 
-/* Begins an output. "-" is stdout. A path is written as a temporary file in the same folder; device files
- * and pipes are written directly. On failure *writer is NULL and nothing is left. */
+/* Opens an output; "-" is stdout. A file is written as a temporary file in the same folder; device files and
+ * pipes are written directly. On failure *writer is NULL and nothing is left. */
 enum status writer_open(const char *path, const struct writer_options *options, struct writer **writer,
                         struct error *error);
 
-/* Returns the bytes of memory that writing such a page takes. */
+/* Returns the bytes that the writer allocates for such a page. */
 uint64_t writer_memory(const struct writer_options *options, const struct image_info *info);
 
 /* Begins a page. Fails if the format cannot hold it, and says which formats can. */
@@ -33,19 +32,19 @@ enum status writer_write(struct writer *writer, const void *rows, size_t pitch, 
 /* Ends a page, after its last row. */
 enum status writer_end_page(struct writer *writer, struct error *error);
 
-/* Copies the input's bytes with reader_copy(), instead of writing pages. */
+/* Copies the input's bytes by reader_copy(). Replaces begin_page to end_page. */
 enum status writer_copy(struct writer *writer, struct reader *reader, struct error *error);
 
-/* Writes the reader's page without coding its pixels again, if input and output have the same format and that
- * can move pixels. `places` maps positions of the output to positions of the input. If not move->done,
- * nothing was written, and the page must be written by rows. */
-enum status writer_turn(struct writer *writer, struct reader *reader, const struct affine *places,
+/* Writes a flipped or turned copy of the reader's file without coding its pixels again. Both must have one
+ * format, and that must support it (format.turn). `inverse_map` maps positions of the output to positions of
+ * the input. If move->done is false, nothing was written, and the page must be written by rows. */
+enum status writer_turn(struct writer *writer, struct reader *reader, const struct affine *inverse_map,
                         const struct image_info *info, struct lossless_move *move, struct error *error);
 
 /* Completes the file and renames it. */
 enum status writer_commit(struct writer *writer, struct error *error);
 
-/* Frees the writer and removes what was not committed. Does nothing with NULL. */
+/* Frees the writer, and removes the output unless it was committed. May be called with NULL. */
 void writer_close(struct writer *writer);
 
 #endif

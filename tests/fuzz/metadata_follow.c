@@ -32,7 +32,7 @@ static struct change choose(const uint8_t *choices, const struct image_info *in)
                            .processed = choices[6] & 1,
                            .rescaled = choices[6] & 2,
                            .reoriented = choices[6] & 4,
-                           .replaced = choices[6] & 8};
+                           .new_geometry = choices[6] & 8};
 }
 
 /* Updating metadata twice gives the same as once. */
@@ -46,7 +46,7 @@ static void follow_once_more(struct metadata *metadata, const struct change *cha
     none.in_pages = change->out_pages;
     none.in_channels = change->out_channels;
     none.in_type = change->out_type;
-    none.processed = none.rescaled = none.reoriented = none.replaced = false;
+    none.processed = none.rescaled = none.reoriented = none.new_geometry = false;
     const size_t texts = metadata->text_count, extras = metadata->tag_count, exif = metadata->exif.size;
     insist(metadata_update(metadata, &none, &error) == STATUS_OK, error.text);
     insist(metadata->text_count == texts && metadata->tag_count == extras && metadata->exif.size == exif,

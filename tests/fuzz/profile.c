@@ -21,24 +21,24 @@ static void insist_finite(const float *values, size_t count)
         insist(isfinite(values[i]), "a table that is not finite");
 }
 
-/* Converts a row of inks, or of L*a*b*. */
-static void try_inks(enum inks inks, int options, const struct blob *icc)
+/* Converts a row of CMYK or L*a*b*. */
+static void try_colour_model(enum colour_model colour_model, int options, const struct blob *icc)
 {
     enum { WIDTH = 16, ROW = WIDTH * 4 * 2 };
     const struct image_info info = {.width = WIDTH,
-                                    .inks = inks,
+                                    .colour_model = colour_model,
                                     .type = options & IS_WIDE ? SAMPLE_UINT16 : SAMPLE_UINT8,
                                     .metadata = {.icc = *icc}};
     unsigned char row[ROW], rgb[ROW];
-    struct ink_conversion *conversion;
+    struct rgb_conversion *conversion;
     struct error error = {.text = ""};
     for (size_t i = 0; i < sizeof row; i++)
         row[i] = (unsigned char)(97 * i);
-    if (inks_open(&info, colour_space_builtin(COLOUR_SRGB), &conversion, &error) == STATUS_OK)
-        inks_convert(conversion, row, rgb, WIDTH);
+    if (rgb_conversion_open(&info, colour_space_builtin(COLOUR_SRGB), &conversion, &error) == STATUS_OK)
+        rgb_conversion_apply(conversion, row, rgb, WIDTH);
     else
         insist(error.text[0], "a failure that says nothing");
-    inks_close(conversion);
+    rgb_conversion_close(conversion);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -50,8 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct colour_space *space, *p3 = colour_space_builtin(COLOUR_P3);
     const struct colour_link *link;
     struct error error = {.text = ""};
-    try_inks(INKS_CMYK, options, &icc);
-    try_inks(INKS_CIELAB, options, &icc);
+    try_colour_model(COLOUR_MODEL_CMYK, options, &icc);
+    try_colour_model(COLOUR_MODEL_CIELAB, options, &icc);
     if (colour_space_load(icc.data, icc.size, &space, &error) != STATUS_OK) {
         insist(error.text[0] && !strchr(error.text, '\n'), "a failure is one line");
         return 0;

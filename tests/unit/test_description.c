@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
+#include "base/text.h"
 #include "image/metadata/metadata.h"
 
 #include <string.h>
@@ -154,7 +155,7 @@ static void tifffile(void **state)
                                         "{\"shape\": [1, 1, 48, 64, 3], \"lens\": 5}",
                                         "{\"shape\":[ 6 ,48,64 ]}"};
     struct change replaced = none, rows = of_pages(6, 6);
-    replaced.replaced = true;
+    replaced.new_geometry = true;
     rows.in_height = rows.out_height = 1;
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -175,7 +176,7 @@ static void ome(void **state)
                                         "<o:OME><o:Pixels SizeX=\"63\"/></o:OME>",
                                         "\xef\xbb\xbf\n<OME><Pixels>"};
     struct change redrawn = none;
-    redrawn.replaced = true;
+    redrawn.new_geometry = true;
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         becomes(texts[i], none, texts[i], "");
@@ -183,6 +184,45 @@ static void ome(void **state)
         const struct change changes[] = {halved(), in_floats(), to_gray(), of_pages(3, 1), cut(), redrawn};
         for (size_t k = 0; k < sizeof changes / sizeof *changes; k++)
             becomes(texts[i], changes[k], NULL, gone);
+    }
+}
+
+/* A name in left_out is cut after 40 bytes, but not inside a character. */
+static void long_names_are_cut_between_characters(void **state)
+{
+    (void)state;
+    struct metadata metadata = {0};
+    struct error error;
+    char key[] = "x\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9"
+                 "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9",
+         value[] = "1", item[] = " sample=\"0\" role=\"scale\"";
+    const struct text_entry entry = {.key = key, .value = value, .item = item};
+    const struct change change = in_floats();
+    assert_int_equal(metadata_add_text(&metadata, &entry, &error), STATUS_OK);
+    assert_int_equal(metadata_update(&metadata, &change, &error), STATUS_OK);
+    assert_int_equal(metadata.text_count, 0);
+    assert_non_null(strstr(metadata.left_out, "GDAL's item x"));
+    assert_true(utf8_is_valid(metadata.left_out, strlen(metadata.left_out)));
+    metadata_free(&metadata);
+}
+
+/* White space before > of an end tag, and a name in prose, which is no attribute. */
+static void xmp_orientation(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"<a><tiff:Orientation>6</tiff:Orientation\n></a>",
+                                        "<a>see tiff:Orientation for more</a><b tiff:Orientation=\"6\"/>"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct metadata metadata = {0};
+        struct error error;
+        struct change change = none;
+        change.reoriented = true;
+        assert_int_equal(metadata_set_text(&metadata, XMP_KEY, texts[i], strlen(texts[i]), &error),
+                         STATUS_OK);
+        assert_int_equal(metadata_update(&metadata, &change, &error), STATUS_OK);
+        assert_null(strchr(metadata_text(&metadata, XMP_KEY), '6'));
+        assert_string_equal(metadata.left_out, "XMP's orientation");
+        metadata_free(&metadata);
     }
 }
 
@@ -194,6 +234,8 @@ int main(void)
         cmocka_unit_test(imagej_counts),
         cmocka_unit_test(tifffile),
         cmocka_unit_test(ome),
+        cmocka_unit_test(long_names_are_cut_between_characters),
+        cmocka_unit_test(xmp_orientation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

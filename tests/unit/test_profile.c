@@ -37,9 +37,9 @@ void *__wrap_calloc(size_t count, size_t size)
 /* Writes a profile of RGB with these samples of each curve. */
 static struct blob profile_of(const uint16_t *samples, unsigned count)
 {
-    const cmsCIExyY white = {REC709[0], REC709[1], 1};
-    const cmsCIExyYTRIPLE primaries = {
-        {REC709[2], REC709[3], 1}, {REC709[4], REC709[5], 1}, {REC709[6], REC709[7], 1}};
+    const double *xy = profile_cicp_primaries(1); /* BT.709 */
+    const cmsCIExyY white = {xy[0], xy[1], 1};
+    const cmsCIExyYTRIPLE primaries = {{xy[2], xy[3], 1}, {xy[4], xy[5], 1}, {xy[6], xy[7], 1}};
     cmsToneCurve *curve = cmsBuildTabulatedToneCurve16(NULL, count, samples),
                  *curves[] = {curve, curve, curve};
     cmsHPROFILE profile = cmsCreateRGBProfile(&white, &primaries, curves);

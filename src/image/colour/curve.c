@@ -1,10 +1,10 @@
 /* Tone curves of ICC profiles, of ITU-T H.273 and of power laws, as functions of doubles.
  *
- * All five forms of parametricCurveType are special cases of the seven-parameter form, which is also used for
- * sRGB, BT.709 and power laws. Inverses are formulas or searches in a table, not samples of an inverse as in
- * cmsReverseToneCurve, which is off by up to 0.002 near black. Powers are base/exact.h's, so tables have the
- * same bits with every libm. Sources: ICC.1:2022, 10.6 and 10.18; ITU-T H.273 (2021), table 3; SMPTE ST 2084;
- * ITU-R BT.2100, table 5. */
+ * All five forms of parametricCurveType are special cases of the form with seven parameters, which sRGB,
+ * BT.709 and power laws use, too. A formula or a binary search inverts a curve: cmsReverseToneCurve samples
+ * the inverse, and is off by up to 0.002 near black. Powers are base/exact.h's, so tables have the same bits
+ * with every libm. Sources: ICC.1:2022, 10.6 and 10.18; ITU-T H.273 (2021), table 3; SMPTE ST 2084; ITU-R
+ * BT.2100, table 5. */
 #include "image/colour/curve.h"
 
 #include "base/exact.h"
@@ -34,7 +34,7 @@ struct tone_curve curve_srgb(void)
         .kind = TONE_PARAMETERS, .g = 2.4, .a = 1 / 1.055, .b = 0.055 / 1.055, .c = 1 / 12.92, .d = 0.04045};
 }
 
-/* Reads a curveType: nothing (linear), an exponent, or a table. */
+/* Parses a curveType: no number (linear), an exponent, or a table. */
 static bool parse_table(const unsigned char *tag, size_t size, struct tone_curve *curve, bool *out_of_memory)
 {
     enum { HEADER_SIZE = 12, ENTRY = 2 };
@@ -59,7 +59,7 @@ static bool parse_table(const unsigned char *tag, size_t size, struct tone_curve
     return table != NULL;
 }
 
-/* Reads a parametricCurveType. Form 0 is v^g. The others are (a v + b)^g [+ e] for v >= d (or -b/a), and a
+/* Parses a parametricCurveType. Form 0 is v^g. The others are (a v + b)^g [+ e] for v >= d (or -b/a), and a
  * constant or a line below. */
 static bool parse_parameters(const unsigned char *tag, size_t size, struct tone_curve *curve)
 {
@@ -101,7 +101,7 @@ bool curve_of_cicp(int transfer, struct tone_curve *curve)
     case 1:
     case 6:
     case 14:
-    case 15: /* BT.709, BT.601 and BT.2020 in 10 and 12 bit */
+    case 15: /* BT.709, BT.601, BT.2020 of 10 and 12 bits */
         *curve = (struct tone_curve){.kind = TONE_PARAMETERS,
                                      .g = 1 / 0.45,
                                      .a = 1 / 1.099,
@@ -153,8 +153,7 @@ double curve_decode(const struct tone_curve *curve, double v)
     return exact_pow(n > PQ_C1 ? (n - PQ_C1) / (PQ_C2 - PQ_C3 * n) : 0, 1 / PQ_M1);
 }
 
-/* Inverts a table: returns the largest v with curve_decode(v) <= light, by linear interpolation between
- * entries. */
+/* Inverts a table: returns the largest v with curve_decode(v) <= light. */
 static double encode_table(const struct tone_curve *curve, double light)
 {
     uint32_t low = 0, high = curve->count - 1; /* table[low] <= light */
@@ -163,8 +162,8 @@ static double encode_table(const struct tone_curve *curve, double light)
         *(curve->table[middle] <= light ? &low : &high) = middle;
     }
     const double before = curve->table[low], after = curve->table[low + 1];
-    const double part = after > before ? (light - before) / (after - before) : light >= after;
-    return (low + (part < 0 ? 0 : part < 1 ? part : 1)) / (curve->count - 1);
+    const double fraction = after > before ? (light - before) / (after - before) : light >= after;
+    return (low + (fraction < 0 ? 0 : fraction < 1 ? fraction : 1)) / (curve->count - 1);
 }
 
 double curve_encode(const struct tone_curve *curve, double light)
@@ -176,7 +175,7 @@ double curve_encode(const struct tone_curve *curve, double light)
             const double root = curve->g == 1 ? base : exact_pow(base > 0 ? base : 0, 1 / curve->g);
             return (root - curve->b) / curve->a;
         }
-        /* Below d the curve is a line. If it jumps at d, all light inside the jump maps to d. */
+        /* Below d the curve is a line. If it jumps at d, light inside the jump maps to d. */
         return curve->c > 0 && v < curve->c * curve->d ? (v > 0 ? v / curve->c : 0)
                                                        : (curve->d > 0 ? curve->d : 0);
     }
@@ -197,7 +196,7 @@ void curve_fill(float *table, bool is_mirrored, double (*function)(const void *c
     for (int i = -1; i < CURVE_TABLE_SIZE - 2; i++) {
         const double v =
             i < 0 ? 0 : ldexp(1 + i % CURVE_STEPS / (double)CURVE_STEPS, FIRST + i / CURVE_STEPS);
-        /* Exponents of profiles may reach 32767 and overflow: clip to FLT_MAX, as inf - inf in the kernel's
+        /* Exponents of profiles may be up to 32767. Clip to FLT_MAX, as inf - inf in the kernel's
          * interpolation would be NaN. */
         table[2 + i] = (float)fmin(function(context, v), FLT_MAX);
     }

@@ -1,44 +1,45 @@
-/* CMYK and L*a*b* to RGB, row by row on the host, while a file is read: the device has pixels of at most four
- * channels, one of which is alpha.
+/* Converts CMYK and L*a*b* to RGB row by row while a file is read, on the host: pixels on the device have at
+ * most three colour channels.
  *
- * Little CMS converts by the file's profile, relative colorimetric with black point compensation, as
- * programs for print show it. Without a profile CMYK is (1 - C)(1 - K), and so on: far from what a press
- * prints, but black and white are right.
+ * Little CMS converts by the file's profile, relative colorimetric with black point compensation, as programs
+ * for print do. Without a profile red is (1 - C)(1 - K), and so on: far from what a press prints, but black
+ * and white are right.
  *
- * L*a*b* is relative to a white. TIFF 6.0, section 23, leaves it open (and forbids the tag WhitePoint),
- * Adobe's later note on ICCLab and libtiff read that tag, and Photoshop writes D50 without it. So these
- * count: an ICC profile of L*a*b*, WhitePoint, D50. From another white, XYZ are adapted to D50 by Bradford's
- * transform. L*a*b* becomes floats first, as Little CMS has no type of TIFF's signed a* and b*. */
+ * L*a*b* is relative to a reference white, about which sources disagree: TIFF 6.0, section 23, forbids the
+ * tag WhitePoint and names no white; Adobe's later note on ICCLab and libtiff read that tag; Photoshop writes
+ * D50 without it. Here an ICC profile of L*a*b* comes first, then WhitePoint, then D50. XYZ under another
+ * white is adapted to D50 by Bradford's transform. L*a*b* becomes floats first, as Little CMS has no type
+ * with TIFF's signed a* and b*. */
 #include "image/colour/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct ink_conversion {
-    enum inks inks;
+struct rgb_conversion {
+    enum colour_model colour_model;
     size_t size; /* bytes of a sample: 1 or 2 */
     char text[LCMS_TEXT];
     cmsContext context;
-    cmsHTRANSFORM transform; /* NULL: the simple way */
-    float *lab;              /* a row of L*a*b* */
-    bool adapts;             /* L*a*b* has a white other than D50 */
+    cmsHTRANSFORM transform; /* NULL: convert_simply */
+    float *lab;              /* a row of L*a*b*, owned */
+    bool adapts;             /* L*a*b* is relative to `white`, which is not D50 */
     cmsCIEXYZ white;
-    double adapt[3][3]; /* of XYZ, from the white to D50 */
+    double adapt[3][3]; /* from XYZ under `white` to XYZ under D50 */
 };
 
-static bool inks_are_lab(const struct ink_conversion *conversion)
+static bool is_lab(const struct rgb_conversion *conversion)
 {
-    return conversion->inks == INKS_CIELAB || conversion->inks == INKS_ICCLAB;
+    return conversion->colour_model == COLOUR_MODEL_CIELAB || conversion->colour_model == COLOUR_MODEL_ICCLAB;
 }
 
-/* Opens the file's profile. NULL: it has none, or one that cannot be used. */
-static cmsHPROFILE open_source(struct ink_conversion *conversion, const struct blob *icc)
+/* Opens the file's profile. NULL: it has none, or it cannot be used. */
+static cmsHPROFILE open_source(struct rgb_conversion *conversion, const struct blob *icc)
 {
-    const cmsColorSpaceSignature wanted = inks_are_lab(conversion) ? cmsSigLabData : cmsSigCmykData;
+    const cmsColorSpaceSignature wanted = is_lab(conversion) ? cmsSigLabData : cmsSigCmykData;
     cmsHPROFILE profile = icc->data != NULL ? cmsOpenProfileFromMemTHR(conversion->context, icc->data,
                                                                        (cmsUInt32Number)icc->size)
                                             : NULL;
-    /* Little CMS samples it in 83,521 colours. */
+    /* No processing elements: Little CMS would evaluate them for 83,521 colours. */
     if (profile != NULL && cmsGetColorSpace(profile) == wanted &&
         cmsGetDeviceClass(profile) != cmsSigLinkClass && !lcms_has_many_elements(profile, 0))
         return profile;
@@ -47,19 +48,17 @@ static cmsHPROFILE open_source(struct ink_conversion *conversion, const struct b
     return NULL;
 }
 
-/* Opens the transform from a profile, which is closed; NULL is allowed. */
-static void open_ink_transform(struct ink_conversion *conversion, cmsHPROFILE from,
-                               const struct colour_space *target)
+/* Opens the transform from a profile, which may be NULL, and closes the profile. */
+static void open_lcms_transform(struct rgb_conversion *conversion, cmsHPROFILE from,
+                                const struct colour_space *target)
 {
-    const bool is_wide = conversion->size == 2;
-    const cmsUInt32Number type = inks_are_lab(conversion) ? TYPE_Lab_FLT
-                                 : is_wide                ? TYPE_CMYK_16
-                                                          : TYPE_CMYK_8;
+    const bool is_16_bit = conversion->size == 2;
+    const cmsUInt32Number type = is_lab(conversion) ? TYPE_Lab_FLT : is_16_bit ? TYPE_CMYK_16 : TYPE_CMYK_8;
     cmsHPROFILE to =
         cmsOpenProfileFromMemTHR(conversion->context, target->icc.data, (cmsUInt32Number)target->icc.size);
     if (from != NULL && to != NULL)
         conversion->transform = cmsCreateTransformTHR(
-            conversion->context, from, type, to, is_wide ? TYPE_RGB_16 : TYPE_RGB_8,
+            conversion->context, from, type, to, is_16_bit ? TYPE_RGB_16 : TYPE_RGB_8,
             INTENT_RELATIVE_COLORIMETRIC, cmsFLAGS_NOCACHE | cmsFLAGS_BLACKPOINTCOMPENSATION);
     if (from != NULL)
         cmsCloseProfile(from);
@@ -67,70 +66,64 @@ static void open_ink_transform(struct ink_conversion *conversion, cmsHPROFILE fr
         cmsCloseProfile(to);
 }
 
-/* Opens the transform from L*a*b* of a white; x 0: D50. */
-static void open_lab_transform(struct ink_conversion *conversion, const double white[2],
-                               const struct colour_space *target)
+enum status rgb_conversion_open(const struct image_info *info, const struct colour_space *target,
+                                struct rgb_conversion **opened, struct error *error)
 {
-    open_ink_transform(conversion, cmsCreateLab4ProfileTHR(conversion->context, NULL), target);
-    conversion->adapts = white[0] > 0;
-    if (conversion->adapts) {
-        const double xyz[3] = {white[0] / white[1], 1, (1 - white[0] - white[1]) / white[1]};
-        conversion->white = (cmsCIEXYZ){xyz[0], xyz[1], xyz[2]};
-        profile_adapt_white(xyz, conversion->adapt);
-    }
-}
-
-enum status inks_open(const struct image_info *info, const struct colour_space *target,
-                      struct ink_conversion **opened, struct error *error)
-{
-    struct ink_conversion *conversion = allocate_zeroed(1, sizeof *conversion, "colours", error);
+    struct rgb_conversion *conversion = allocate_zeroed(1, sizeof *conversion, "colours", error);
     *opened = conversion;
     if (conversion == NULL)
         return STATUS_FAILED;
-    conversion->inks = info->inks;
+    conversion->colour_model = info->colour_model;
     conversion->size = sample_size(info->type);
     conversion->context = lcms_open(conversion->text, error);
     conversion->lab = allocate((size_t)info->width * 3 * sizeof(float), "a row of colours", error);
     if (conversion->context == NULL || conversion->lab == NULL)
         return STATUS_FAILED;
-    open_ink_transform(conversion, open_source(conversion, &info->metadata.icc), target);
-    if (conversion->transform == NULL && inks_are_lab(conversion))
-        open_lab_transform(conversion, info->white, target);
-    return conversion->transform == NULL && inks_are_lab(conversion) ? lcms_fail(conversion->text, error)
-                                                                     : STATUS_OK;
+    open_lcms_transform(conversion, open_source(conversion, &info->metadata.icc), target);
+    if (conversion->transform == NULL && is_lab(conversion)) {
+        open_lcms_transform(conversion, cmsCreateLab4ProfileTHR(conversion->context, NULL), target);
+        conversion->adapts = info->white[0] > 0;
+    }
+    if (conversion->adapts) {
+        const double x = info->white[0], y = info->white[1], xyz[3] = {x / y, 1, (1 - x - y) / y};
+        conversion->white = (cmsCIEXYZ){xyz[0], xyz[1], xyz[2]};
+        profile_adapt_white(xyz, conversion->adapt);
+    }
+    return conversion->transform == NULL && is_lab(conversion) ? lcms_fail(conversion->text, error)
+                                                               : STATUS_OK;
 }
 
-bool inks_have_profile(const struct ink_conversion *conversion)
+bool rgb_conversion_has_profile(const struct rgb_conversion *conversion)
 {
     return conversion->transform != NULL;
 }
 
 /* Returns sample number i. */
-static unsigned ink_sample(const struct ink_conversion *conversion, const unsigned char *row, size_t i)
+static unsigned file_sample(const struct rgb_conversion *conversion, const unsigned char *row, size_t i)
 {
-    uint16_t wide;
+    uint16_t sample;
     if (conversion->size == 1)
         return row[i];
-    memcpy(&wide, row + 2 * i, sizeof wide);
-    return wide;
+    memcpy(&sample, row + 2 * i, sizeof sample);
+    return sample;
 }
 
-/* Converts L*a*b* of TIFF to floats. In 8 bit L* has 255 steps, a* and b* are whole numbers; in 16 bit a* and
- * b* have 256 steps each, and L* has 65535, or in ICC's form 65280. */
-static void decode_lab(const struct ink_conversion *conversion, const unsigned char *row, uint32_t width)
+/* Converts TIFF's L*a*b* to floats. 8 bits: L* of 100 is 255, and a* and b* are integers. 16 bits: L* of 100
+ * is 65535, or 65280 in ICC's form, and a* and b* are in units of 1/256. */
+static void decode_lab(const struct rgb_conversion *conversion, const unsigned char *row, uint32_t width)
 {
-    const bool is_wide = conversion->size == 2, is_icc = conversion->inks == INKS_ICCLAB;
-    const double full = is_wide ? (is_icc ? 65280 : 65535) : 255, unit = is_wide ? 256 : 1;
+    const bool is_16_bit = conversion->size == 2, is_icc = conversion->colour_model == COLOUR_MODEL_ICCLAB;
+    const double full = is_16_bit ? (is_icc ? 65280 : 65535) : 255, unit = is_16_bit ? 256 : 1;
     for (size_t x = 0; x < (size_t)width * 3; x++) {
-        const unsigned v = ink_sample(conversion, row, x);
-        const int middle = is_wide ? 0x8000 : 0x80,
+        const unsigned v = file_sample(conversion, row, x);
+        const int middle = is_16_bit ? 0x8000 : 0x80,
                   offset = is_icc ? (int)v - middle : (int)(v ^ (unsigned)middle) - middle;
         conversion->lab[x] = (float)(x % 3 == 0 ? v * 100 / full : offset / unit);
     }
 }
 
-/* Makes L*a*b* relative to D50. */
-static void adapt_lab(const struct ink_conversion *conversion, uint32_t width)
+/* Converts a row of L*a*b* to be relative to D50. */
+static void adapt_lab(const struct rgb_conversion *conversion, uint32_t width)
 {
     for (float *lab = conversion->lab; lab < conversion->lab + (size_t)width * 3; lab += 3) {
         cmsCIELab value = {lab[0], lab[1], lab[2]};
@@ -149,15 +142,15 @@ static void adapt_lab(const struct ink_conversion *conversion, uint32_t width)
     }
 }
 
-/* Converts CMYK without a profile. */
-static void convert_simply(const struct ink_conversion *conversion, const unsigned char *row,
+/* Converts CMYK without a profile: (1 - C)(1 - K), (1 - M)(1 - K), (1 - Y)(1 - K). */
+static void convert_simply(const struct rgb_conversion *conversion, const unsigned char *row,
                            unsigned char *rgb, uint32_t width)
 {
     const unsigned full = conversion->size == 2 ? UINT16_MAX : UINT8_MAX;
     for (size_t x = 0; x < width; x++) {
-        const uint64_t black = full - ink_sample(conversion, row, 4 * x + 3);
+        const uint64_t black = full - file_sample(conversion, row, 4 * x + 3);
         for (size_t c = 0; c < 3; c++) {
-            const uint64_t light = (full - ink_sample(conversion, row, 4 * x + c)) * black;
+            const uint64_t light = (full - file_sample(conversion, row, 4 * x + c)) * black;
             const uint16_t value = (uint16_t)((light + full / 2) / full);
             if (conversion->size == 2)
                 memcpy(rgb + 6 * x + 2 * c, &value, sizeof value);
@@ -167,17 +160,18 @@ static void convert_simply(const struct ink_conversion *conversion, const unsign
     }
 }
 
-void inks_convert(const struct ink_conversion *conversion, unsigned char *row, unsigned char *rgb,
-                  uint32_t width)
+void rgb_conversion_apply(const struct rgb_conversion *conversion, unsigned char *row, unsigned char *rgb,
+                          uint32_t width)
 {
-    if (inks_are_lab(conversion)) {
+    if (is_lab(conversion)) {
         decode_lab(conversion, row, width);
         if (conversion->adapts)
             adapt_lab(conversion, width);
         cmsDoTransform(conversion->transform, conversion->lab, rgb, width);
         return;
     }
-    for (size_t i = 0; conversion->inks == INKS_CMYK_INVERTED && i < (size_t)width * 4 * conversion->size;
+    for (size_t i = 0;
+         conversion->colour_model == COLOUR_MODEL_CMYK_INVERTED && i < (size_t)width * 4 * conversion->size;
          i++)
         row[i] ^= 0xff;
     if (conversion->transform != NULL)
@@ -186,7 +180,7 @@ void inks_convert(const struct ink_conversion *conversion, unsigned char *row, u
         convert_simply(conversion, row, rgb, width);
 }
 
-void inks_close(struct ink_conversion *conversion)
+void rgb_conversion_close(struct rgb_conversion *conversion)
 {
     if (conversion == NULL)
         return;

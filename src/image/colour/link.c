@@ -1,10 +1,11 @@
-/* Links: conversions from one space to another, as tables and numbers for kernels/colour.cl.
+/* Links: conversions from one colour space to another, as tables for kernels/colour.cl.
  *
- * Between spaces of curves and matrices the conversion is computed here, in doubles and without libm's pow
- * and exp. All others are a grid of Little CMS's results, rounded to 2^-20 so that they do not depend on
- * libm. From a gray space each output channel depends on one value: instead of the grid there is a curve per
- * channel, after a matrix of ones. A curve has 1024 samples an octave, a grid 33 nodes an axis; values
- * between them are interpolated. */
+ *     curves and matrix on both sides    computed here, in doubles and without libm's pow and exp
+ *     other spaces, from RGB             a grid of Little CMS's results, rounded to 2^-20 so that libm does
+ * not matter other spaces, from gray            a curve of Little CMS's results per output channel, after a
+ * matrix of ones
+ *
+ * Curves have CURVE_STEPS samples per octave, grids GRID_NODES nodes per axis; the kernel interpolates. */
 #include "image/colour/lcms.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A link in the list. */
+/* An entry of the cache of links. */
 struct link_entry {
     struct colour_link link;
     struct colour_end from, to;
@@ -42,7 +43,7 @@ void colour_links_drop(const struct colour_space *space)
     pthread_mutex_unlock(&links.lock);
 }
 
-/* Appends the tables of a space's curves to the floats, equal ones once. */
+/* Appends the tables of a space's curves to link->floats, equal ones only once. */
 static enum status add_curves(struct colour_link *link, const struct colour_space *space, bool encodes,
                               int32_t starts[3], struct error *error)
 {
@@ -62,7 +63,7 @@ static enum status add_curves(struct colour_link *link, const struct colour_spac
     return STATUS_OK;
 }
 
-/* Appends a table of a function to the floats. Returns its start. */
+/* Appends a table of a function to link->floats. Returns its index. */
 static int32_t add_table(struct colour_link *link, bool is_mirrored,
                          double (*function)(const void *context, double v), const void *context)
 {
@@ -72,8 +73,8 @@ static int32_t add_table(struct colour_link *link, bool is_mirrored,
     return start;
 }
 
-/* Computes the matrix from light to light: the inverse of the target's matrix times the source's. For a gray
- * target it is the row of Y: the luminance. */
+/* Sets the matrix from light to light: the inverse of the target's matrix times the source's matrix. To a
+ * gray target, it is the row of Y, the luminance. */
 static enum status set_matrix(struct link_entry *entry, struct error *error)
 {
     const struct colour_space *from = entry->from.space, *to = entry->to.space;
@@ -91,7 +92,7 @@ static enum status set_matrix(struct link_entry *entry, struct error *error)
                     entry->intent == COLOUR_ABSOLUTE ? from->white[k] / to->white[k] : 1;
                 sum += back[o][k] * white_ratio * from->to_xyz[k][i];
             }
-            /* Profiles round numbers to 2^-16, which would tint gray: sums near 1 become 1. */
+            /* Profiles have 16 fractional bits: rounding would tint gray. */
             if (from->channels == 1 && fabs(sum - 1) < 0.001)
                 sum = 1;
             link->matrix[o][i] = (float)(gain * sum);
@@ -99,13 +100,13 @@ static enum status set_matrix(struct link_entry *entry, struct error *error)
     return STATUS_OK;
 }
 
-/* Rounds to 2^-20 (see the top). NaN and infinity become 0. */
+/* Rounds to 2^-20; NaN and infinity become 0. */
 static float round_value(double v)
 {
     return isfinite(v) ? (float)(rint(v * 0x1p20) * 0x1p-20) : 0;
 }
 
-/* Opens a transform of Little CMS from floats to floats. */
+/* Opens Little CMS's transform of a link, from floats to floats. */
 static cmsHTRANSFORM open_transform(const struct link_entry *entry, cmsContext context)
 {
     static const cmsUInt32Number intents[] = {
@@ -131,23 +132,20 @@ static cmsHTRANSFORM open_transform(const struct link_entry *entry, cmsContext c
     return transform;
 }
 
-/* Positions along an axis of the grid, 0 to 1; nodes are equally spaced. A node has positions of the target.
+/* Converts between three scales of a channel. Positions, from 0 to 1, are the scale of the grid: its nodes
+ * are at equally spaced positions of the source and store positions of the target.
  *
- *     source   value of the chain ─▶ position (link->decode)    position of a node ─▶ value for Little CMS
- *     target   value from Little CMS ─▶ position, in the node   position ─▶ value of the chain (link->encode)
+ *     source   value of the chain ─▶ position (link->decode)      position of a node ─▶ value for Little CMS
+ *     target   value from Little CMS ─▶ position, in the node     position ─▶ value of the chain
+ * (link->encode)
  *
- * For a profile of tables the position is the profile's own value. For curves and a matrix it is light
- * encoded by sRGB's curve, as positions in linear light would be too coarse in the dark. */
+ * For a profile of tables, positions are the profile's values. For curves and a matrix, they are light
+ * encoded by sRGB's curve: nodes at equal steps of light would be too coarse in the dark. */
 struct node_scale {
     const struct tone_curve *curve;
-    bool is_srgb_encoded; /* positions are light encoded by sRGB's curve; else values of the profile */
-    bool is_linear;       /* values of the chain are light; else values of the profile */
+    bool is_srgb_encoded; /* positions are light encoded by sRGB's curve; else the profile's values */
+    bool is_linear;       /* values of the chain are light; else the profile's values */
 };
-
-static struct node_scale node_scale_of(const struct colour_end *end, int channel)
-{
-    return (struct node_scale){&end->space->curves[channel], end->space->is_matrix, end->is_linear};
-}
 
 /* Returns the position of a value of the chain. */
 static double node_from_chain(const void *context, double v)
@@ -171,40 +169,29 @@ static double chain_from_node(const void *context, double position)
     return scale->is_linear ? curve_decode(scale->curve, position) : position;
 }
 
-/* Returns the position of a value of the profile: of a chain that has values of the profile. Little CMS's
- * floats may be below 0. */
-static double node_from_profile(struct node_scale scale, double v)
-{
-    scale.is_linear = false;
-    return copysign(node_from_chain(&scale, fabs(v)), v);
-}
-
-/* Returns the profile's value at a position. */
-static double profile_from_node(struct node_scale scale, double position)
-{
-    scale.is_linear = false;
-    return chain_from_node(&scale, position);
-}
-
-/* Fills the curves of a grid, and the grid, a row of nodes along the last channel at a time. */
+/* Fills link->decode, link->encode and the grid, one row of nodes along the last channel at a time. */
 static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, struct error *error)
 {
     struct colour_link *link = &entry->link;
     struct node_scale from[3], to[3];
     for (int c = 0; c < 3; c++) {
-        from[c] = node_scale_of(&entry->from, c);
-        to[c] = node_scale_of(&entry->to, c < link->out ? c : 0);
+        const struct colour_space *source = entry->from.space, *target = entry->to.space;
+        from[c] = (struct node_scale){&source->curves[c], source->is_matrix, entry->from.is_linear};
+        to[c] = (struct node_scale){&target->curves[c], target->is_matrix, entry->to.is_linear};
     }
-    /* Curves, unless values of the chain are positions. */
+    /* No curves if values of the chain are positions. */
     for (int c = 0; c < 3 && (from[0].is_srgb_encoded || from[0].is_linear); c++)
         link->decode[c] = add_table(link, true, node_from_chain, &from[c]);
     for (int c = 0; c < link->out && (to[0].is_srgb_encoded || to[0].is_linear); c++)
         link->encode[c] = add_table(link, true, chain_from_node, &to[c]);
     link->grid = (int32_t)link->count;
+    /* From here on, values are those of the profiles, as Little CMS expects them. */
     float axis[3][GRID_NODES];
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3; c++) {
+        from[c].is_linear = to[c].is_linear = false;
         for (int i = 0; i < GRID_NODES; i++)
-            axis[c][i] = (float)profile_from_node(from[c], (double)i / (GRID_NODES - 1));
+            axis[c][i] = (float)chain_from_node(&from[c], (double)i / (GRID_NODES - 1));
+    }
     const double begin = lcms_seconds();
     for (int row = 0; row < GRID_NODES * GRID_NODES; row++) {
         if (lcms_seconds() - begin > LCMS_SECONDS_MAX)
@@ -217,21 +204,24 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
         }
         cmsDoTransform(transform, in, out, GRID_NODES);
         for (int b = 0; b < GRID_NODES; b++, link->count += 4)
-            for (int c = 0; c < link->out; c++)
+            for (int c = 0; c < link->out; c++) {
+                const double v = out[b * link->out + c]; /* may be negative */
                 link->floats[link->count + (size_t)c] =
-                    round_value(node_from_profile(to[c], out[b * link->out + c]));
+                    round_value(copysign(node_from_chain(&to[c], fabs(v)), v));
+            }
     }
     return STATUS_OK;
 }
 
-/* One channel of a gray space's conversion. */
+/* Argument of gray_value. */
 struct gray_channel {
     const struct link_entry *entry;
     cmsHTRANSFORM transform;
     int channel;
-    double deadline; /* a time of lcms_seconds; after it gray_value returns 0 and fill_gray fails */
+    double deadline; /* of lcms_seconds; later gray_value returns 0, and fill_gray fails */
 };
 
+/* Returns the value of an output channel for a gray value. */
 static double gray_value(const void *context, double v)
 {
     const struct gray_channel *gray = context;
@@ -245,7 +235,7 @@ static double gray_value(const void *context, double v)
     return to->is_linear ? curve_decode(&to->space->curves[gray->channel], value) : value;
 }
 
-/* Fills a curve for each output channel of a gray space. Values above 1 count as 1. */
+/* Fills a curve from gray to each output channel. Gray above 1 counts as 1. */
 static enum status fill_gray(struct link_entry *entry, cmsHTRANSFORM transform, struct error *error)
 {
     struct colour_link *link = &entry->link;
@@ -258,7 +248,8 @@ static enum status fill_gray(struct link_entry *entry, cmsHTRANSFORM transform, 
     return lcms_seconds() > deadline ? lcms_fail("it takes too long", error) : STATUS_OK;
 }
 
-/* True if the conversion is curves and a matrix. Compensation of a black that is 0 changes nothing. */
+/* True if the conversion is curves and a matrix: both spaces are, and black point compensation has nothing to
+ * do. */
 static bool link_is_matrix(const struct link_entry *entry)
 {
     const struct colour_space *from = entry->from.space, *to = entry->to.space;
@@ -268,7 +259,7 @@ static bool link_is_matrix(const struct link_entry *entry)
     return from->is_matrix && to->is_matrix && !(entry->blackpoint && has_black);
 }
 
-/* Computes a link. link->floats has room for all tables. */
+/* Computes a link, whose floats have room for all tables. */
 static enum status compute_link(struct link_entry *entry, struct error *error)
 {
     const struct colour_end *from = &entry->from, *to = &entry->to;

@@ -1,6 +1,6 @@
-/* Reads ICC profiles into struct colour_space. A profile of curves and a matrix is read completely. A profile
- * with tables (A2B, D2B), or with a curve that decreases, is left to Little CMS: only the light of grays and
- * of each channel is sampled. */
+/* Reads ICC profiles into struct colour_space. Of a profile of curves and a matrix, all is read. A profile
+ * with tables (A2B, D2B), or with a curve that decreases, is left to Little CMS; only the luminance of grays
+ * and of each channel is sampled, for stages that need brightness. */
 #include "image/colour/profile.h"
 
 #include <math.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY_ELEMENTS = 16 /* of a multiProcessElements tag (lcms.h) */ };
+enum { ELEMENTS_MAX = 16 /* in a multiProcessElements tag (lcms.h) */ };
 
-/* Reads the curve of a tag. False: there is no increasing curve, or memory is out. */
+/* Reads the curve of a tag. False: it is missing or curve_parse refuses it, or out of memory. */
 static bool read_curve(cmsHPROFILE profile, cmsTagSignature tag, struct tone_curve *curve,
                        bool *out_of_memory)
 {
@@ -23,7 +23,6 @@ static bool read_curve(cmsHPROFILE profile, cmsTagSignature tag, struct tone_cur
     return is_read;
 }
 
-/* Inverts by cofactors. */
 bool matrix_invert(double m[3][3], double inverse[3][3])
 {
     double cofactor[3][3], determinant = 0;
@@ -42,7 +41,7 @@ bool matrix_invert(double m[3][3], double inverse[3][3])
 
 const double D50[3] = {0.9642, 1, 0.8249};
 
-/* Sets `product` to a b. */
+/* Sets `product` to a times b. */
 static void multiply(double a[3][3], double b[3][3], double product[3][3])
 {
     for (int i = 0; i < 3; i++)
@@ -67,7 +66,7 @@ void profile_adapt_white(const double white[3], double adapt[3][3])
     multiply(back, scaled, adapt);
 }
 
-/* Sets luminances and primaries from the matrix to XYZ before its adaptation to D50. */
+/* Sets luminances and primaries from the matrix to XYZ that is not adapted to D50. */
 static void set_native(struct colour_space *space, double native[3][3])
 {
     const double white = native[1][0] + native[1][1] + native[1][2];
@@ -79,8 +78,8 @@ static void set_native(struct colour_space *space, double native[3][3])
     }
 }
 
-/* Sets luminances and primaries from to_xyz, whose values are adapted to D50. Inverts the adaptation: the tag
- * chad, or without it Bradford's from the profile's white (version 2). */
+/* Sets luminances and primaries from to_xyz after undoing its adaptation to D50: by the tag chad or, in
+ * profiles of version 2, by Bradford's transform from the profile's white. */
 static void set_native_from_profile(struct colour_space *space, cmsHPROFILE profile)
 {
     const cmsCIEXYZ *chad = cmsReadTag(profile, cmsSigChromaticAdaptationTag);
@@ -144,7 +143,7 @@ void profile_recognise(struct colour_space *space)
     space->exponent = has_curves ? 0 : is_power ? first->g : -1;
 }
 
-/* Reads curves and matrix. False: Little CMS must convert, or memory is out. */
+/* Reads curves and matrix. False: Little CMS must convert, or out of memory. */
 static bool read_matrix(struct colour_space *space, cmsHPROFILE profile, bool *out_of_memory)
 {
     static const cmsTagSignature tables[] = {cmsSigAToB0Tag, cmsSigAToB1Tag, cmsSigAToB2Tag, cmsSigBToA0Tag,
@@ -186,8 +185,8 @@ void profile_free_curves(struct colour_space *space)
     }
 }
 
-/* Samples the light of grays as a table for each channel, and the luminance of the channels, of a space that
- * only Little CMS converts. */
+/* For a space that only Little CMS converts: samples the luminance of grays as the table of all channels, and
+ * the luminance of each channel. */
 static enum status sample_light(struct colour_space *space, cmsContext context, cmsHPROFILE profile,
                                 const char *text, struct error *error)
 {
@@ -209,7 +208,7 @@ static enum status sample_light(struct colour_space *space, cmsContext context, 
         const float v = (float)i / (SAMPLES - 1), value[3] = {v, v, v};
         cmsCIEXYZ light = {0, 0, 0};
         cmsDoTransform(transform, value, &light, 1);
-        /* Round, so that results do not depend on libm, and clip to 0..1. NaN becomes 0. */
+        /* Round, so that libm does not matter, and clip to 0..1. NaN becomes 0. */
         const float y = (float)(rint(light.Y * 0x1p20) * 0x1p-20);
         table[i] = y > 0 ? fminf(y, 1) : 0;
         if (i > 0 && table[i] < table[i - 1])
@@ -241,7 +240,7 @@ static enum status sample_light(struct colour_space *space, cmsContext context, 
     return status;
 }
 
-/* Copies the profile's description; what is not printable ASCII becomes "?". */
+/* Copies the profile's description; other characters than printable ASCII become "?". */
 static void read_name(struct colour_space *space, cmsHPROFILE profile)
 {
     cmsGetProfileInfoASCII(profile, cmsInfoDescription, "en", "US", space->name, sizeof space->name);
@@ -266,8 +265,8 @@ enum status profile_read(struct colour_space *space, const void *icc, size_t siz
         const cmsColorSpaceSignature colours = cmsGetColorSpace(profile);
         const cmsProfileClassSignature class = cmsGetDeviceClass(profile);
         const cmsCIEXYZ *media = cmsReadTag(profile, cmsSigMediaWhitePointTag);
-        /* Version 2 display profiles have the monitor's white, which absolute colorimetry ignores (Little CMS
-           does so, too). */
+        /* Display profiles of version 2 have the monitor's white, which absolute colorimetry ignores, as in
+           Little CMS. */
         const bool has_white = media != NULL && media->X > 0 && media->Y > 0 && media->Z > 0 &&
                                (class != cmsSigDisplayClass || cmsGetProfileVersion(profile) >= 4);
         const double white[3] = {has_white ? media->X : D50[0], has_white ? media->Y : D50[1],
@@ -283,7 +282,7 @@ enum status profile_read(struct colour_space *space, const void *icc, size_t siz
         if (space->channels == 0 || class == cmsSigLinkClass || class == cmsSigAbstractClass ||
             class == cmsSigNamedColorClass)
             status = lcms_fail("it is not a profile of a gray, RGB or CMYK device", error);
-        else if (lcms_has_many_elements(profile, MANY_ELEMENTS))
+        else if (lcms_has_many_elements(profile, ELEMENTS_MAX))
             status = lcms_fail("it has too many processing elements", error);
         space->is_matrix =
             status == STATUS_OK && space->channels != 4 && read_matrix(space, profile, &out_of_memory);

@@ -1,4 +1,4 @@
-/* Contexts of Little CMS, and ICC profiles that climg writes: of built-in spaces, cICP, and gAMA with cHRM.
+/* Contexts of Little CMS, and ICC profiles that climg writes: for built-in spaces, cICP, and gAMA with cHRM.
  */
 #include "image/colour/profile.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Little CMS reports errors of a context to this function. The first one is kept. */
+/* Error handler of a context: copies the first message. */
 static void log_error(cmsContext context, cmsUInt32Number code, const char *text)
 {
     char *to = cmsGetContextUserData(context);
@@ -34,7 +34,7 @@ enum status lcms_fail(const char *text, struct error *error)
                 text[0] != '\0' ? text : "it is damaged or incomplete");
 }
 
-bool lcms_has_many_elements(cmsHPROFILE profile, uint32_t most)
+bool lcms_has_many_elements(cmsHPROFILE profile, uint32_t max_count)
 {
     static const cmsTagSignature tags[] = {cmsSigDToB0Tag, cmsSigDToB1Tag, cmsSigDToB2Tag, cmsSigDToB3Tag,
                                            cmsSigBToD0Tag, cmsSigBToD1Tag, cmsSigBToD2Tag, cmsSigBToD3Tag};
@@ -46,7 +46,7 @@ bool lcms_has_many_elements(cmsHPROFILE profile, uint32_t most)
             cmsReadRawTag(profile, tags[i], head, HEAD);
         const uint32_t count = (uint32_t)head[COUNT_AT] << 24 | (uint32_t)head[COUNT_AT + 1] << 16 |
                                (uint32_t)head[COUNT_AT + 2] << 8 | head[COUNT_AT + 3];
-        if (size > LARGE || count > most)
+        if (size > LARGE || count > max_count)
             return true;
     }
     return false;
@@ -60,8 +60,6 @@ double lcms_seconds(void)
 }
 
 /* ---------------------------------------------------------------- profiles that climg writes */
-
-const chromaticities REC709 = {0.3127, 0.329, 0.64, 0.33, 0.3, 0.6, 0.15, 0.06};
 
 const double *profile_cicp_primaries(int number)
 {
@@ -84,7 +82,8 @@ const double *profile_cicp_primaries(int number)
     return NULL;
 }
 
-/* Makes a curve of Little CMS: parameters if there are some, else 4096 samples. Light above 1 is cut off. */
+/* Creates a curve of Little CMS: a parametric one if possible, else of 4096 samples. Light above 1 is
+ * clipped. */
 static cmsToneCurve *make_curve(cmsContext context, const struct tone_curve *curve, double peak)
 {
     enum { SAMPLES = 4096 };
@@ -97,12 +96,12 @@ static cmsToneCurve *make_curve(cmsContext context, const struct tone_curve *cur
     for (int i = 0; table != NULL && i < SAMPLES; i++)
         table[i] =
             (cmsUInt16Number)rint(65535 * fmin(1, peak * curve_decode(curve, (double)i / (SAMPLES - 1))));
-    cmsToneCurve *made = table != NULL ? cmsBuildTabulatedToneCurve16(context, SAMPLES, table) : NULL;
+    cmsToneCurve *sampled = table != NULL ? cmsBuildTabulatedToneCurve16(context, SAMPLES, table) : NULL;
     free(table);
-    return made;
+    return sampled;
 }
 
-/* Sets the profile's version, name and copyright. */
+/* Sets version, name and copyright of a profile. False: out of memory. */
 static bool set_texts(cmsContext context, cmsHPROFILE profile, const char *name)
 {
     cmsMLU *text = cmsMLUalloc(context, 1), *rights = cmsMLUalloc(context, 1);
@@ -126,15 +125,15 @@ enum status profile_write(const char *name, const double *xy, const struct tone_
     cmsContext context = lcms_open(text, error);
     if (context == NULL)
         return STATUS_FAILED;
-    cmsToneCurve *made = make_curve(context, curve, peak), *curves[] = {made, made, made};
+    cmsToneCurve *tone = make_curve(context, curve, peak), *curves[] = {tone, tone, tone};
     cmsHPROFILE profile = NULL;
     cmsUInt32Number size = 0;
-    if (made != NULL && xy != NULL) {
+    if (tone != NULL && xy != NULL) {
         const cmsCIExyY white = {xy[0], xy[1], 1};
         const cmsCIExyYTRIPLE primaries = {{xy[2], xy[3], 1}, {xy[4], xy[5], 1}, {xy[6], xy[7], 1}};
         profile = cmsCreateRGBProfileTHR(context, &white, &primaries, curves);
-    } else if (made != NULL) {
-        profile = cmsCreateGrayProfileTHR(context, cmsD50_xyY(), made);
+    } else if (tone != NULL) {
+        profile = cmsCreateGrayProfileTHR(context, cmsD50_xyY(), tone);
     }
     enum status status =
         profile != NULL && set_texts(context, profile, name) && cmsSaveProfileToMem(profile, NULL, &size)
@@ -153,8 +152,8 @@ enum status profile_write(const char *name, const double *xy, const struct tone_
         blob_free(icc);
     if (profile != NULL)
         cmsCloseProfile(profile);
-    if (made != NULL)
-        cmsFreeToneCurve(made);
+    if (tone != NULL)
+        cmsFreeToneCurve(tone);
     cmsDeleteContext(context);
     return status;
 }

@@ -1,11 +1,11 @@
-/* Colour spaces: found from a file's metadata, read from ICC profiles, and cached.
+/* Opens colour spaces by a file's metadata or by an ICC profile, and caches them.
  *
  * Each space is read from an ICC profile (profile_read.c). For cICP, gAMA with cHRM, and built-in spaces,
- * Little CMS first writes a profile (profile_write.c), which is then read. Its curves and primaries have only
- * 16 fractional bits, so the exact ones replace them.
+ * Little CMS first writes a profile (profile_write.c). As its curves and primaries have only 16 fractional
+ * bits, the exact ones replace them after it was read.
  *
- * Spaces are in a list of counted entries, so that a folder of photos with one profile reads it once. Unused
- * ones are freed once there are more than KEPT_SPACES. */
+ * The cache is a list of reference-counted entries: for a folder of photos with one profile, it is read once.
+ * Unused entries are freed when there are more than KEPT_SPACES. */
 #include "base/files.h"
 #include "image/colour/profile.h"
 
@@ -17,18 +17,19 @@
 
 enum { KEPT_SPACES = 32 };
 
-/* Numbers of exact curves. For cICP they are the transfer characteristics of H.273, which are below 256. */
+/* Keys of exact curves. For cICP the key is the number of the transfer function in H.273, which is below 256.
+ */
 enum {
-    CURVE_BUILTIN = 256, /* added for built-in spaces, to keep them apart from those of cICP */
-    CURVE_GAMMA = 1000   /* of gAMA; the profile tells exponents apart */
+    KEY_BUILTIN = 256, /* plus the number in H.273, for built-in spaces, which are never released */
+    KEY_GAMMA = 1000   /* for gAMA: profiles of different exponents differ */
 };
 
-/* A space in the list. */
+/* An entry of the cache. Two entries may have equal profiles but different exact curves. */
 struct entry {
-    struct colour_space space; /* first */
-    int uses;
-    int curve;           /* number of the exact curve that replaced the profile's; 0: none */
-    float *tables[2][3]; /* colour_space_table */
+    struct colour_space space; /* must be first */
+    int uses;                  /* reference count */
+    int curve_key;             /* of the exact curve that replaced the profile's; 0: none */
+    float *tables[2][3]; /* owned, of colour_space_table: [encodes][channel]; NULL before the first use */
     struct entry *next;
 };
 
@@ -39,9 +40,9 @@ static struct {
     const struct colour_space *builtin[COLOUR_LINEAR_GRAY + 1];
 } spaces = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---------------------------------------------------------------- the list */
+/* ---------------------------------------------------------------- cache */
 
-/* Frees a space that is in no list; NULL is allowed. */
+/* Frees an entry that is not in the list; NULL is allowed. */
 static void free_entry(struct entry *entry)
 {
     if (entry == NULL)
@@ -53,26 +54,26 @@ static void free_entry(struct entry *entry)
     free(entry);
 }
 
-/* Frees unused spaces, if there are many. */
-static void free_unused(void)
+/* Removes unused entries from the list while it has more than KEPT_SPACES, and returns them as another list.
+ */
+static struct entry *remove_unused(void)
 {
+    struct entry *unused = NULL;
     for (struct entry **at = &spaces.first; spaces.count > KEPT_SPACES && *at != NULL;) {
         struct entry *entry = *at;
         if (entry->uses > 0) {
             at = &entry->next;
             continue;
         }
-        colour_links_drop(&entry->space);
-        colour_links_drop(entry->space.gray);
         *at = entry->next;
         spaces.count--;
-        free_entry((struct entry *)entry->space.gray);
-        free_entry(entry);
+        entry->next = unused;
+        unused = entry;
     }
+    return unused;
 }
 
-/* Creates the gray space that belongs to an RGB space: its curve is the green curve of that. NULL if memory
- * is out. */
+/* Creates the gray space of an RGB space: its curve is that of green. NULL: out of memory. */
 static const struct colour_space *make_gray(const struct colour_space *rgb)
 {
     struct entry *entry = calloc(1, sizeof *entry);
@@ -101,17 +102,18 @@ static const struct colour_space *make_gray(const struct colour_space *rgb)
     return space;
 }
 
-/* Opens a space: an earlier one of the same bytes, or a new one. `curve` may be NULL; else it replaces the
- * profile's curves and has the number `number`, and primaries replace the matrix. */
+/* Opens a space: the cached one of the same profile and curve_key, or a new one. Unless `curve` is NULL, it
+ * replaces the profile's curves, and `xy`, unless NULL, the matrix. */
 static enum status open_by_profile(const void *icc, size_t size, const double *xy,
-                                   const struct tone_curve *curve, int number, double peak,
+                                   const struct tone_curve *curve, int curve_key, double peak,
                                    const struct colour_space **space, struct error *error)
 {
     enum status status = STATUS_OK;
+    struct entry *unused = NULL;
     *space = NULL;
     pthread_mutex_lock(&spaces.lock);
     struct entry *entry = spaces.first;
-    while (entry != NULL && !(entry->curve == number && entry->space.icc.size == size &&
+    while (entry != NULL && !(entry->curve_key == curve_key && entry->space.icc.size == size &&
                               memcmp(entry->space.icc.data, icc, size) == 0))
         entry = entry->next;
     if (entry == NULL) {
@@ -126,7 +128,7 @@ static enum status open_by_profile(const void *icc, size_t size, const double *x
             profile_recognise(&entry->space);
         }
         if (status == STATUS_OK) {
-            entry->curve = number;
+            entry->curve_key = curve_key;
             entry->space.peak = peak;
         }
         if (status == STATUS_OK && entry->space.channels == 3) {
@@ -134,7 +136,7 @@ static enum status open_by_profile(const void *icc, size_t size, const double *x
             status = entry->space.gray ? STATUS_OK : fail_memory(error, "out of memory for a colour space");
         }
         if (status == STATUS_OK) {
-            free_unused();
+            unused = remove_unused();
             entry->next = spaces.first;
             spaces.first = entry;
             spaces.count++;
@@ -148,6 +150,15 @@ static enum status open_by_profile(const void *icc, size_t size, const double *x
         *space = &entry->space;
     }
     pthread_mutex_unlock(&spaces.lock);
+    /* After unlocking, as colour_link_find locks spaces while it has locked the links. */
+    while (unused != NULL) {
+        struct entry *next = unused->next;
+        colour_links_drop(&unused->space);
+        colour_links_drop(unused->space.gray);
+        free_entry((struct entry *)unused->space.gray);
+        free_entry(unused);
+        unused = next;
+    }
     return status;
 }
 
@@ -170,9 +181,9 @@ enum status colour_space_load_file(const char *path, const struct colour_space *
     return status;
 }
 
-/* Opens a space of primaries (NULL: gray) and a curve. `number` identifies the curve. */
+/* Opens a space of primaries (NULL: gray) and a curve, which `curve_key` identifies. */
 static enum status open_by_primaries(const char *name, const double *xy, const struct tone_curve *curve,
-                                     int number, const struct colour_space **space, struct error *error)
+                                     int curve_key, const struct colour_space **space, struct error *error)
 {
     /* White is 203 cd/m2 (ITU-R BT.2408): 0.0203 of PQ's full scale, and 75% of HLG's signal. */
     const double peak = curve->kind == TONE_PQ    ? 10000 / 203.0
@@ -181,7 +192,7 @@ static enum status open_by_primaries(const char *name, const double *xy, const s
     struct blob icc;
     enum status status = profile_write(name, xy, curve, peak, &icc, error);
     if (status == STATUS_OK)
-        status = open_by_profile(icc.data, icc.size, xy, curve, number, peak, space, error);
+        status = open_by_profile(icc.data, icc.size, xy, curve, curve_key, peak, space, error);
     blob_free(&icc);
     return status;
 }
@@ -189,7 +200,7 @@ static enum status open_by_primaries(const char *name, const double *xy, const s
 enum status colour_space_of_file(const struct metadata *metadata, int colours,
                                  const struct colour_space **space, struct error *error)
 {
-    enum { UNSPECIFIED = 2 };
+    enum { BT709 = 1, UNSPECIFIED = 2 }; /* numbers of H.273 */
     struct tone_curve curve;
     char name[80];
     *space = NULL;
@@ -215,38 +226,43 @@ enum status colour_space_of_file(const struct metadata *metadata, int colours,
     if (metadata->srgb || (metadata->gamma <= 0 && !metadata->has_chromaticities))
         return STATUS_OK;
     curve = metadata->gamma > 0 ? curve_power(1 / metadata->gamma) : curve_srgb();
-    const double *xy = metadata->has_chromaticities ? metadata->chromaticities : REC709;
+    const double *xy =
+        metadata->has_chromaticities ? metadata->chromaticities : profile_cicp_primaries(BT709);
     snprintf(name, sizeof name, "gAMA %.5f", metadata->gamma);
-    return open_by_primaries(name, colours == 3 ? xy : NULL, &curve, CURVE_GAMMA, space, error);
+    const enum status status =
+        open_by_primaries(name, colours == 3 ? xy : NULL, &curve, KEY_GAMMA, space, error);
+    return status == STATUS_OK || error->is_out_of_memory
+               ? status
+               : fail(error, STATUS_FAILED, "primaries (cHRM) cannot be used: they are damaged");
 }
 
 const struct colour_space *colour_space_builtin(enum colour_builtin which)
 {
+    enum { GRAY = 0, SRGB = 13, LINEAR = 8, ADOBE = -1 };
+    static const chromaticities adobe_primaries = {0.3127, 0.329, 0.64, 0.33, 0.21, 0.71, 0.15, 0.06};
     static const struct {
         const char *name;
-        chromaticities xy; /* white x 0: gray */
-        int curve;         /* 13 sRGB, 8 linear, of H.273; 0: Adobe's gamma */
+        int primaries, curve; /* numbers of H.273, or ADOBE; primaries GRAY: a gray space */
     } table[] = {
-        [COLOUR_SRGB] = {"sRGB", {0.3127, 0.329, 0.64, 0.33, 0.3, 0.6, 0.15, 0.06}, 13},
-        [COLOUR_P3] = {"Display P3", {0.3127, 0.329, 0.68, 0.32, 0.265, 0.69, 0.15, 0.06}, 13},
-        [COLOUR_ADOBE] = {"Compatible with Adobe RGB (1998)",
-                          {0.3127, 0.329, 0.64, 0.33, 0.21, 0.71, 0.15, 0.06},
-                          0},
-        [COLOUR_GRAY] = {"Gray with the curve of sRGB", {0}, 13},
-        [COLOUR_LINEAR] = {"Linear sRGB", {0.3127, 0.329, 0.64, 0.33, 0.3, 0.6, 0.15, 0.06}, 8},
-        [COLOUR_LINEAR_GRAY] = {"Linear gray", {0}, 8},
+        [COLOUR_SRGB] = {"sRGB", 1, SRGB},
+        [COLOUR_P3] = {"Display P3", 12, SRGB},
+        [COLOUR_ADOBE] = {"Compatible with Adobe RGB (1998)", ADOBE, ADOBE},
+        [COLOUR_GRAY] = {"Gray with the curve of sRGB", GRAY, SRGB},
+        [COLOUR_LINEAR] = {"Linear sRGB", 1, LINEAR},
+        [COLOUR_LINEAR_GRAY] = {"Linear gray", GRAY, LINEAR},
     };
+    const int number = table[which].curve;
+    const double *xy =
+        table[which].primaries == ADOBE ? adobe_primaries : profile_cicp_primaries(table[which].primaries);
     struct tone_curve curve = curve_power(563 / 256.0); /* Adobe RGB (1998) Color Image Encoding, 4.3.4.2 */
     struct error ignored;
     const struct colour_space *space;
-    if (table[which].curve > 0)
-        curve_of_cicp(table[which].curve, &curve);
+    curve_of_cicp(number, &curve); /* not for ADOBE */
     pthread_mutex_lock(&spaces.lock);
     space = spaces.builtin[which];
     pthread_mutex_unlock(&spaces.lock);
     if (space != NULL ||
-        open_by_primaries(table[which].name, table[which].xy[0] > 0 ? table[which].xy : NULL, &curve,
-                          CURVE_BUILTIN + table[which].curve, &space, &ignored) != STATUS_OK)
+        open_by_primaries(table[which].name, xy, &curve, KEY_BUILTIN + number, &space, &ignored) != STATUS_OK)
         return space;
     pthread_mutex_lock(&spaces.lock);
     spaces.builtin[which] = space; /* never released */

@@ -47,13 +47,15 @@ static enum status jpeg_parse_header(void *context, struct error *error)
         break;
     case JCS_CMYK:
     case JCS_YCCK:
-        info->inks = in->saw_Adobe_marker ? INKS_CMYK_INVERTED : INKS_CMYK;
+        info->colour_model = in->saw_Adobe_marker ? COLOUR_MODEL_CMYK_INVERTED : COLOUR_MODEL_CMYK;
         break;
     default:
         return fail(error, STATUS_FAILED, "a kind of JPEG that is not supported: %d channels",
                     in->num_components);
     }
-    info->channels = in->jpeg_color_space == JCS_GRAYSCALE ? 1 : info->inks != INKS_NONE ? 4 : 3;
+    info->channels = in->jpeg_color_space == JCS_GRAYSCALE    ? 1
+                     : info->colour_model != COLOUR_MODEL_RGB ? 4
+                                                              : 3;
     info->type = SAMPLE_UINT8;
     info->quality = jpeg_quality_estimate(in, 0, 0);
     info->colour_quality =

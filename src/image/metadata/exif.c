@@ -1,10 +1,11 @@
-/* EXIF data as PNG's eXIf chunk holds it: a small classic TIFF structure of either byte order.
+/* Reads and changes EXIF, as PNG's eXIf chunk stores it: a classic TIFF structure of either byte order.
  *
  *     header ─▶ first IFD: orientation, resolution, make ─▶ second IFD: the thumbnail
  *                  └─▶ EXIF IFD: size, exposure, maker note ─▶ interoperability
  *
- * Numbers are changed in place and entries removed by moving the later ones up, so no value moves: offsets
- * inside maker notes stay right. One new entry, the orientation, needs a longer table, which is appended. */
+ * No value ever moves, as offsets inside maker notes, which only their maker understands, must stay right:
+ * numbers are changed in place, an entry is removed by moving later entries up, and a longer table, for a new
+ * orientation, is appended. */
 #include "image/metadata/metadata.h"
 
 #include "base/text.h"
@@ -19,20 +20,20 @@
 enum {
     HEADER_SIZE = 8,     /* byte order, the number 42, offset of the first IFD */
     ENTRY_SIZE = 12,     /* tag, type, count, value */
-    FIRST_IFD = 4,       /* where the header has the offset of the first IFD */
-    GROWN_MAX = 1 << 30, /* bytes of EXIF to which an entry is added: offsets have 32 bits */
+    FIRST_IFD = 4,       /* position of the offset of the first IFD in the header */
+    GROWN_MAX = 1 << 30, /* maximum bytes of EXIF to which an entry is added: offsets have 32 bits */
 };
 
 int exif_orientation(const struct blob *exif)
 {
     struct ifd_source source;
     uint64_t ifd, value;
-    if (!ifd_source_of_blob(exif, &source, &ifd) || !ifd_find_unsigned(&source, ifd, IFD_ORIENTATION, &value))
-        return 0;
-    return value >= 1 && value <= 8 ? (int)value : 0;
+    const bool is_present =
+        ifd_source_of_blob(exif, &source, &ifd) && ifd_find_unsigned(&source, ifd, IFD_ORIENTATION, &value);
+    return is_present && value >= 1 && value <= 8 ? (int)value : 0;
 }
 
-/* Read and write a number of up to four bytes in the blob's byte order. The caller has checked the bounds. */
+/* Read and write a number of up to four bytes in the blob's byte order. The caller checks the bounds. */
 static uint32_t get(const struct blob *exif, size_t at, size_t size)
 {
     const bool big_endian = exif->data[0] == 'M';
@@ -49,7 +50,7 @@ static void put(struct blob *exif, size_t at, size_t size, uint32_t value)
         exif->data[at + (big_endian ? size - 1 - i : i)] = (unsigned char)value;
 }
 
-/* Writes an entry of one number, of TIFF_SHORT or TIFF_LONG. */
+/* Writes an entry of one TIFF_SHORT or TIFF_LONG. */
 static void put_entry(struct blob *exif, size_t at, uint16_t tag, uint16_t type, uint32_t value)
 {
     put(exif, at, 2, tag);
@@ -59,81 +60,80 @@ static void put_entry(struct blob *exif, size_t at, uint16_t tag, uint16_t type,
     put(exif, at + 8, type == TIFF_SHORT ? 2 : 4, value);
 }
 
-/* True if the table of an IFD is inside the blob. */
+/* True if the IFD has entries, and all are inside the blob. */
 static bool has_table(const struct blob *exif, const struct ifd_source *source, uint64_t ifd)
 {
     const uint64_t count = ifd_entry_count(source, ifd);
     return count > 0 && ifd + 2 + count * ENTRY_SIZE <= exif->size;
 }
 
-/* Appends a copy of the first IFD that has one more entry, and makes it the first. No value moves: offsets
- * inside maker notes, which only their maker understands, stay right. */
-static enum status insert(struct blob *exif, uint16_t tag, uint16_t type, uint32_t value, struct error *error)
+/* Inserts the orientation: appends a copy of the first IFD with one more entry, and makes it the first. */
+static enum status insert_orientation(struct blob *exif, int orientation, struct error *error)
 {
     struct ifd_source source;
-    struct ifd_entry there;
     uint64_t ifd;
     ifd_source_of_blob(exif, &source, &ifd);
-    const size_t count = ifd_entry_count(&source, ifd), old = (size_t)ifd + 2,
-                 at = (exif->size + 1) & ~(size_t)1;
-    const size_t size = at + 2 + (count + 1) * ENTRY_SIZE + 4;
-    size_t before = 0; /* entries with a smaller tag, which precede it */
-    while (before < count && ifd_entry_at(&source, ifd, (uint32_t)before, &there) && there.tag < tag)
-        before++;
-    /* Old data, the table's count, entries before the new one, the new one, the rest, the link. */
-    struct blob made = {allocate_zeroed(size, 1, "EXIF data", error), size};
-    if (made.data == NULL)
+    const size_t count = ifd_entry_count(&source, ifd), old_table = (size_t)ifd + 2,
+                 at = (exif->size + 1) & ~(size_t)1, table = at + 2,
+                 size = table + (count + 1) * ENTRY_SIZE + 4;
+    size_t before = 0; /* bytes of the entries with smaller tags */
+    while (before < count * ENTRY_SIZE && get(exif, old_table + before, 2) < IFD_ORIENTATION)
+        before += ENTRY_SIZE;
+    /* Old data, number of entries, entries before the new one, the new one, the others, link to the
+     * thumbnail. */
+    struct blob longer = {allocate_zeroed(size, 1, "EXIF data", error), size};
+    if (longer.data == NULL)
         return STATUS_FAILED;
-    memcpy(made.data, exif->data, exif->size);
-    put(&made, FIRST_IFD, 4, (uint32_t)at);
-    put(&made, at, 2, (uint32_t)count + 1);
-    const size_t first = at + 2, behind = (count - before) * ENTRY_SIZE;
-    memcpy(made.data + first, exif->data + old, before * ENTRY_SIZE);
-    put_entry(&made, first + before * ENTRY_SIZE, tag, type, value);
-    memcpy(made.data + first + (before + 1) * ENTRY_SIZE, exif->data + old + before * ENTRY_SIZE, behind);
-    if (old + count * ENTRY_SIZE + 4 <= exif->size) /* the link to the thumbnail's IFD */
-        memcpy(made.data + size - 4, exif->data + old + count * ENTRY_SIZE, 4);
+    memcpy(longer.data, exif->data, exif->size);
+    put(&longer, FIRST_IFD, 4, (uint32_t)at);
+    put(&longer, at, 2, (uint32_t)count + 1);
+    memcpy(longer.data + table, exif->data + old_table, before);
+    put_entry(&longer, table + before, IFD_ORIENTATION, TIFF_SHORT, (uint32_t)orientation);
+    memcpy(longer.data + table + before + ENTRY_SIZE, exif->data + old_table + before,
+           count * ENTRY_SIZE - before);
+    if (old_table + count * ENTRY_SIZE + 4 <= exif->size)
+        memcpy(longer.data + size - 4, exif->data + old_table + count * ENTRY_SIZE, 4);
     free(exif->data);
-    *exif = made;
+    *exif = longer;
     return STATUS_OK;
 }
 
 enum status exif_set_orientation(struct blob *exif, int orientation, struct error *error)
 {
-    static const unsigned char only[] = {'M', 'M', 0, 42, 0, 0, 0, 8, /* header */
-                                         0,   1,   1, 18, 0, 3, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0}; /* IFD */
+    static const unsigned char minimal[] = {'M', 'M', 0, 42, 0, 0, 0, 8, /* header */
+                                            0,   1,   1, 18, 0, 3, 0, 0, 0,
+                                            1,   0,   1, 0,  0, 0, 0, 0, 0}; /* IFD */
     struct ifd_source source;
-    struct ifd_entry there;
+    struct ifd_entry entry;
     uint64_t ifd;
-    const bool readable =
+    const bool is_readable =
         ifd_source_of_blob(exif, &source, &ifd) && has_table(exif, &source, ifd) && exif->size < GROWN_MAX;
-    if (!readable && metadata_set_blob(exif, only, sizeof only, error) != STATUS_OK)
+    if (!is_readable && metadata_set_blob(exif, minimal, sizeof minimal, error) != STATUS_OK)
         return STATUS_FAILED;
     ifd_source_of_blob(exif, &source, &ifd);
-    if (!ifd_find(&source, ifd, IFD_ORIENTATION, &there))
-        return insert(exif, IFD_ORIENTATION, TIFF_SHORT, (uint32_t)orientation, error);
-    put_entry(exif, (size_t)there.at, IFD_ORIENTATION, TIFF_SHORT, (uint32_t)orientation);
+    if (!ifd_find(&source, ifd, IFD_ORIENTATION, &entry))
+        return insert_orientation(exif, orientation, error);
+    put_entry(exif, (size_t)entry.at, IFD_ORIENTATION, TIFF_SHORT, (uint32_t)orientation);
     return STATUS_OK;
 }
 
 enum status exif_with_orientation(const struct metadata *metadata, bool copied, struct blob *exif,
                                   struct error *error)
 {
-    const int upright = 1; /* if nothing is said */
+    const int upright = 1; /* the default */
     enum status status = STATUS_OK;
     *exif = (struct blob){NULL, 0};
     if (copied && metadata->exif.data != NULL)
         status = metadata_set_blob(exif, metadata->exif.data, metadata->exif.size, error);
-    const int said = exif->data == NULL ? 0 : exif_orientation(exif);
-    const int wanted = metadata->orientation == 0 ? said : metadata->orientation;
-    if (status == STATUS_OK && wanted > 0 && wanted != (said == 0 ? upright : said))
+    const int stored = exif->data == NULL ? 0 : exif_orientation(exif);
+    const int wanted = metadata->orientation == 0 ? stored : metadata->orientation;
+    if (status == STATUS_OK && wanted > 0 && wanted != (stored == 0 ? upright : stored))
         status = exif_set_orientation(exif, wanted, error);
     return status;
 }
 
-/* Finds the entry of this tag in the first IFD (`in` is 0), or in the IFD that the first one's entry `in`
- * points to. */
-static bool find(const struct blob *exif, uint16_t in, uint16_t tag, struct ifd_entry *entry)
+/* Finds a tag in the first IFD (`in` is 0), or in the IFD to which the first one's tag `in` points. */
+static bool find_entry(const struct blob *exif, uint16_t in, uint16_t tag, struct ifd_entry *entry)
 {
     struct ifd_source source;
     uint64_t ifd;
@@ -141,12 +141,12 @@ static bool find(const struct blob *exif, uint16_t in, uint16_t tag, struct ifd_
            (in == 0 || ifd_find_unsigned(&source, ifd, in, &ifd)) && ifd_find(&source, ifd, tag, entry);
 }
 
-/* Sets a number that is present, as a TIFF_SHORT or TIFF_LONG. */
+/* Sets a tag of one number, if it is present, to a TIFF_SHORT or TIFF_LONG. */
 static void set_number(struct blob *exif, uint16_t in, uint16_t tag, uint16_t type, uint32_t value)
 {
     struct ifd_entry entry;
-    /* A value of two bytes may be the last thing in the data. */
-    if (find(exif, in, tag, &entry) && entry.count == 1 && entry.at + ENTRY_SIZE <= exif->size)
+    /* The last two bytes of an entry may be missing at the end of the data. */
+    if (find_entry(exif, in, tag, &entry) && entry.count == 1 && entry.at + ENTRY_SIZE <= exif->size)
         put_entry(exif, (size_t)entry.at, tag, type, value);
 }
 
@@ -156,18 +156,18 @@ void exif_set_space(struct blob *exif, bool is_srgb)
     set_number(exif, IFD_EXIF, EXIFTAG_COLORSPACE, TIFF_SHORT, is_srgb ? SRGB : UNCALIBRATED);
 }
 
-/* Returns the offset of the tag's rational, whose numerator and denominator have four bytes each; 0: it is
- * missing, or its value is not a positive number. */
+/* Reads a tag of one rational, and returns the offset of its numerator, which the denominator follows. 0: it
+ * is missing or not a positive number. */
 static size_t find_rational(const struct blob *exif, uint16_t in, uint16_t tag, double *value)
 {
     struct ifd_entry entry;
-    if (!find(exif, in, tag, &entry) || entry.type != TIFF_RATIONAL || entry.count != 1)
+    if (!find_entry(exif, in, tag, &entry) || entry.type != TIFF_RATIONAL || entry.count != 1)
         return 0;
     *value = (double)get(exif, (size_t)entry.offset, 4) / get(exif, (size_t)entry.offset + 4, 4);
     return *value > 0 && isfinite(*value) ? (size_t)entry.offset : 0;
 }
 
-/* Rounds to millionths, or to fewer digits if the numerator would not fit. */
+/* Writes a rational with the denominator 10^6, or a smaller power of 10 if the numerator would not fit. */
 static void put_rational(struct blob *exif, size_t at, double value)
 {
     double denominator = 1e6;
@@ -181,14 +181,14 @@ bool exif_resolution(const struct blob *exif, double *x, double *y, int *unit)
 {
     struct ifd_source source;
     struct ifd_entry entry;
-    uint64_t ifd, said = RESUNIT_INCH;
+    uint64_t ifd, number = RESUNIT_INCH;
     if (!ifd_source_of_blob(exif, &source, &ifd) || find_rational(exif, 0, TIFFTAG_XRESOLUTION, x) == 0 ||
         find_rational(exif, 0, TIFFTAG_YRESOLUTION, y) == 0)
         return false;
     if (ifd_find(&source, ifd, TIFFTAG_RESOLUTIONUNIT, &entry))
-        ifd_unsigned(&source, &entry, &said);
-    *unit = (int)said;
-    return said >= RESUNIT_NONE && said <= RESUNIT_CENTIMETER;
+        ifd_unsigned(&source, &entry, &number);
+    *unit = (int)number;
+    return number >= RESUNIT_NONE && number <= RESUNIT_CENTIMETER;
 }
 
 /* Updates a pair of resolutions, if both are present. */
@@ -204,7 +204,7 @@ static void update_densities(struct blob *exif, uint16_t in, uint16_t x_tag, uin
     put_rational(exif, y_at, y);
 }
 
-/* Removes an entry from the EXIF IFD; returns true if there was one. Its value stays, without a name. */
+/* Removes an entry from the EXIF IFD, but not the bytes of its value. True if there was one. */
 static bool remove_entry(struct blob *exif, uint16_t tag)
 {
     struct ifd_source source;
@@ -214,9 +214,9 @@ static bool remove_entry(struct blob *exif, uint16_t tag)
         !ifd_find(&source, ifd, tag, &entry) || !has_table(exif, &source, ifd))
         return false;
     const uint32_t count = ifd_entry_count(&source, ifd);
-    const size_t end = (size_t)ifd + 2 + (size_t)count * ENTRY_SIZE, behind = (size_t)entry.at + ENTRY_SIZE;
-    const size_t link = exif->size - end < 4 ? exif->size - end : 4; /* to a next IFD */
-    memmove(exif->data + entry.at, exif->data + behind, end + link - behind);
+    const size_t end = (size_t)ifd + 2 + (size_t)count * ENTRY_SIZE, next = (size_t)entry.at + ENTRY_SIZE;
+    const size_t link_size = exif->size - end < 4 ? exif->size - end : 4;
+    memmove(exif->data + entry.at, exif->data + next, end + link_size - next);
     put(exif, (size_t)ifd, 2, count - 1);
     return true;
 }
@@ -230,13 +230,13 @@ void exif_update(struct metadata *metadata, const struct change *change)
     set_number(exif, IFD_EXIF, EXIFTAG_PIXELYDIMENSION, TIFF_LONG, change->out_height);
     update_densities(exif, 0, TIFFTAG_XRESOLUTION, TIFFTAG_YRESOLUTION, change);
     update_densities(exif, IFD_EXIF, EXIFTAG_FOCALPLANEXRESOLUTION, EXIFTAG_FOCALPLANEYRESOLUTION, change);
-    const bool area = remove_entry(exif, EXIFTAG_SUBJECTAREA);
-    if (remove_entry(exif, EXIFTAG_SUBJECTLOCATION) || area)
+    const bool had_area = remove_entry(exif, EXIFTAG_SUBJECTAREA);
+    if (remove_entry(exif, EXIFTAG_SUBJECTLOCATION) || had_area)
         metadata_leave_out(metadata, "the place of EXIF's subject");
 }
 
-/* True if the offsets in a maker note count from the note itself. Other makers' count from the start of the
- * file. Source: ExifTool's MakerNotes.pm, where these makers have a `Base`. */
+/* True if the offsets in a maker note count from the note itself; those of other makers count from the start
+ * of EXIF. Source: ExifTool's MakerNotes.pm, where these makers have a `Base`. */
 static bool is_self_contained(const struct blob *exif, const struct ifd_entry *note)
 {
     static const struct {
@@ -254,21 +254,21 @@ static bool is_self_contained(const struct blob *exif, const struct ifd_entry *n
 void exif_move(struct metadata *metadata)
 {
     struct ifd_entry note;
-    if (find(&metadata->exif, IFD_EXIF, EXIFTAG_MAKERNOTE, &note) &&
+    if (find_entry(&metadata->exif, IFD_EXIF, EXIFTAG_MAKERNOTE, &note) &&
         !is_self_contained(&metadata->exif, &note) && remove_entry(&metadata->exif, EXIFTAG_MAKERNOTE))
         metadata_leave_out(metadata, "the maker note, whose offsets count from the start of the file");
 }
 
-/* Overwrites a thumbnail with zeros: a thumbnail that is merely cut off would still show what was blurred in
- * the picture. */
+/* Overwrites a thumbnail with zeros: if it were only unlinked, its bytes would still show what a stage has
+ * blurred. */
 struct eraser {
     struct blob *exif;
-    uint64_t table, table_end; /* of the first IFD, which is not overwritten */
-    uint64_t left; /* bytes that may still be overwritten: a bound for files whose strips overlap */
+    uint64_t table, table_end; /* range of the first IFD, which is not overwritten */
+    uint64_t left;             /* bytes that may still be overwritten: limits the time if strips overlap */
 };
 
-/* Overwrites bytes that are inside the data and not part of the first IFD; at the end of the data they are
- * cut off. */
+/* Overwrites a range with zeros, if it is inside the data and outside the first IFD. At the end of the data,
+ * cuts it off instead. */
 static void erase(struct eraser *eraser, uint64_t start, uint64_t size)
 {
     struct blob *exif = eraser->exif;
@@ -281,29 +281,7 @@ static void erase(struct eraser *eraser, uint64_t start, uint64_t size)
         exif->size = (size_t)start;
 }
 
-/* Reads the element of an array at that index. */
-static bool get_element(const struct ifd_source *source, const struct ifd_entry *array, uint64_t index,
-                        uint64_t *value)
-{
-    struct ifd_entry element = *array;
-    element.offset += index * (array->size / array->count);
-    return ifd_unsigned(source, &element, value);
-}
-
-/* Overwrites the strips of a thumbnail that is not compressed. */
-static void erase_strips(struct eraser *eraser, const struct ifd_source *source, uint64_t ifd)
-{
-    struct ifd_entry starts, sizes;
-    uint64_t start, size;
-    if (!ifd_find(source, ifd, TIFFTAG_STRIPOFFSETS, &starts) ||
-        !ifd_find(source, ifd, TIFFTAG_STRIPBYTECOUNTS, &sizes))
-        return;
-    for (uint64_t i = 0; i < starts.count && i < sizes.count; i++)
-        if (get_element(source, &starts, i, &start) && get_element(source, &sizes, i, &size))
-            erase(eraser, start, size);
-}
-
-/* Returns the offset of the link to the second IFD, the thumbnail's, or 0. */
+/* Returns the position of the link to the second IFD, which describes the thumbnail; 0: there is none. */
 static size_t thumbnail_link(const struct blob *exif)
 {
     struct ifd_source source;
@@ -311,8 +289,8 @@ static size_t thumbnail_link(const struct blob *exif)
     if (!ifd_source_of_blob(exif, &source, &ifd) || ifd < HEADER_SIZE || ifd_entry_count(&source, ifd) == 0)
         return 0;
     uint64_t link = ifd + 2 + (uint64_t)ifd_entry_count(&source, ifd) * ENTRY_SIZE;
-    bool is_there = link <= exif->size && exif->size - link >= 4 && get(exif, (size_t)link, 4) != 0;
-    return is_there ? (size_t)link : 0;
+    const bool is_set = link <= exif->size && exif->size - link >= 4 && get(exif, (size_t)link, 4) != 0;
+    return is_set ? (size_t)link : 0;
 }
 
 bool exif_has_thumbnail(const struct blob *exif)
@@ -320,7 +298,7 @@ bool exif_has_thumbnail(const struct blob *exif)
     return thumbnail_link(exif) != 0;
 }
 
-/* True for tags of the first IFD that a TIFF has, too, or that describe the storage of pixels. */
+/* True for tags of the first IFD that climg's TIFFs have, too, or that describe how pixels are stored. */
 static bool is_for_tiff(uint16_t tag)
 {
     static const uint16_t tags[] = {254, 255, 256, 257, 258, 259, 262,   270,   271,  272, 273,
@@ -353,7 +331,8 @@ void exif_leave_out(struct metadata *metadata)
 bool exif_drop_thumbnail(struct blob *exif)
 {
     struct ifd_source source;
-    uint64_t ifd, start, size;
+    struct ifd_entry starts, sizes;
+    uint64_t ifd, jpeg, jpeg_size, start, size;
     const size_t link = thumbnail_link(exif);
 
     if (link == 0 || !ifd_source_of_blob(exif, &source, &ifd))
@@ -361,30 +340,35 @@ bool exif_drop_thumbnail(struct blob *exif)
     const uint64_t thumbnail = get(exif, link, 4);
     struct eraser eraser = {.exif = exif, .table = ifd, .table_end = link + 4, .left = exif->size};
     put(exif, link, 4, 0);
-    bool is_jpeg = ifd_find_unsigned(&source, thumbnail, TIFFTAG_JPEGIFOFFSET, &start) &&
-                   ifd_find_unsigned(&source, thumbnail, TIFFTAG_JPEGIFBYTECOUNT, &size);
-    uint32_t count = ifd_entry_count(&source, thumbnail);
-    erase_strips(&eraser, &source, thumbnail);
+    const bool is_jpeg = ifd_find_unsigned(&source, thumbnail, TIFFTAG_JPEGIFOFFSET, &jpeg) &&
+                         ifd_find_unsigned(&source, thumbnail, TIFFTAG_JPEGIFBYTECOUNT, &jpeg_size);
+    const uint32_t count = ifd_entry_count(&source, thumbnail);
+    /* The strips of a thumbnail that is not compressed, the IFD, a JPEG. */
+    const bool has_strips = ifd_find(&source, thumbnail, TIFFTAG_STRIPOFFSETS, &starts) &&
+                            ifd_find(&source, thumbnail, TIFFTAG_STRIPBYTECOUNTS, &sizes);
+    for (uint64_t i = 0; has_strips && i < starts.count && i < sizes.count; i++) {
+        struct ifd_entry strip_start = starts, strip_size = sizes; /* element i of the arrays */
+        strip_start.offset += i * (starts.size / starts.count);
+        strip_size.offset += i * (sizes.size / sizes.count);
+        if (ifd_unsigned(&source, &strip_start, &start) && ifd_unsigned(&source, &strip_size, &size))
+            erase(&eraser, start, size);
+    }
     if (count > 0)
         erase(&eraser, thumbnail, 2 + (uint64_t)count * ENTRY_SIZE);
     if (is_jpeg)
-        erase(&eraser, start, size);
+        erase(&eraser, jpeg, jpeg_size);
     return true;
 }
 
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error)
 {
-    struct ifd_source source;
     struct ifd_entry entry;
-    uint64_t ifd;
-
     *text = NULL;
-    if (!ifd_source_of_blob(exif, &source, &ifd) || !ifd_find(&source, ifd, tag, &entry) ||
-        entry.type != TIFF_ASCII)
+    if (!find_entry(exif, 0, tag, &entry) || entry.type != TIFF_ASCII)
         return STATUS_OK;
     const char *value = (const char *)exif->data + entry.offset;
-    const bool several = tag == TIFFTAG_COPYRIGHT; /* two texts: the photographer's and the editor's */
-    const size_t size = (size_t)entry.size, length = several ? size : strnlen(value, size);
+    const bool has_two = tag == TIFFTAG_COPYRIGHT; /* the photographer's and the editor's */
+    const size_t size = (size_t)entry.size, length = has_two ? size : strnlen(value, size);
     if (length == 0 || value[0] == '\0')
         return STATUS_OK;
     *text = allocate(length + 1, "EXIF text", error);
@@ -396,12 +380,12 @@ enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct
     return STATUS_OK;
 }
 
-/* Appends the text of a tag, and before it a separator if there is text before it. */
+/* Appends the text of a tag, after a separator unless `text` is empty. */
 static void append_text(const struct blob *exif, uint16_t in, uint16_t tag, const char *separator, char *text,
                         size_t size)
 {
     struct ifd_entry entry;
-    if (!find(exif, in, tag, &entry) || entry.type != TIFF_ASCII)
+    if (!find_entry(exif, in, tag, &entry) || entry.type != TIFF_ASCII)
         return;
     const char *value = (const char *)exif->data + entry.offset;
     int length = (int)strnlen(value, (size_t)entry.size);
@@ -419,7 +403,7 @@ void exif_describe(const struct blob *exif, char *text, size_t size)
     text[0] = '\0';
     append_text(exif, 0, TIFFTAG_MAKE, "", make, sizeof make);
     append_text(exif, 0, TIFFTAG_MODEL, "", model, sizeof model);
-    /* Most models begin with their maker's name: "Canon" and "Canon EOS R6". */
+    /* Many models begin with the make: "Canon" and "Canon EOS R6". */
     const bool is_repeated = strncmp(model, make, strcspn(make, " ")) == 0;
     text_append(text, size, "%s%s%s", is_repeated ? "" : make, is_repeated || model[0] == '\0' ? "" : " ",
                 model);

@@ -1,5 +1,5 @@
-/* Stores, copies and frees metadata. Texts and tags are bounded in number and size; what exceeds the bounds
- * is left out and noted. */
+/* Stores, copies and frees metadata. Number and size of texts and tags are limited; what exceeds the limits
+ * is added to left_out. */
 #include "image/metadata/metadata.h"
 
 #include "base/text.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    /* Limits on the memory that a file can take; real files stay far below them. */
+    /* Limits for hostile files; real ones stay far below. */
     TEXTS_MAX = 1024,
     TAGS_MAX = 64,
     BYTES_MAX = 32 << 20, /* of all texts and tags */
@@ -39,7 +39,7 @@ void metadata_free(struct metadata *metadata)
 enum status metadata_copy(struct metadata *to, const struct metadata *from, struct error *error)
 {
     enum status status = STATUS_OK;
-    /* Copy the plain members; allocated ones are copied below. */
+    /* Copy the members without pointers; the others are copied below. */
     *to = *from;
     to->icc = (struct blob){0};
     to->exif = (struct blob){0};
@@ -111,8 +111,8 @@ struct text_entry *metadata_find_text(const struct metadata *metadata, const cha
     return NULL;
 }
 
-/* Makes room for one more element and returns the array, or NULL on failure. The capacity is at least the
- * count rounded up to a power of two, so it need not be stored. */
+/* Makes room for one more element. Returns the array, or NULL on failure. The capacity is not stored: it is
+ * the count rounded up to a power of two. */
 static void *grow(void *array, size_t count, size_t size, struct error *error)
 {
     if ((count & (count - 1)) != 0)
@@ -169,15 +169,15 @@ enum status metadata_set_text(struct metadata *metadata, const char *key, const 
         memcpy(copy, value, size);
     copy[size] = '\0';
 
-    struct text_entry *known = metadata_find_text(metadata, key);
-    if (known == NULL) {
+    struct text_entry *existing = metadata_find_text(metadata, key);
+    if (existing == NULL) {
         const struct text_entry entry = {.key = (char *)(uintptr_t)key, .value = copy};
         enum status status = metadata_add_text(metadata, &entry, error);
         free(copy);
         return status;
     }
-    free(known->value);
-    known->value = copy;
+    free(existing->value);
+    existing->value = copy;
     return STATUS_OK;
 }
 
@@ -202,34 +202,27 @@ void metadata_remove_text(struct metadata *metadata, const char *key)
             metadata_remove_entry(metadata, i);
 }
 
-/* Returns the tag, or NULL. */
-static struct tiff_tag *find_tag(const struct metadata *metadata, uint32_t number)
+struct blob *metadata_tag(const struct metadata *metadata, uint32_t number)
 {
     for (size_t i = 0; i < metadata->tag_count; i++)
         if (metadata->tags[i].number == number)
-            return &metadata->tags[i];
+            return &metadata->tags[i].data;
     return NULL;
-}
-
-struct blob *metadata_tag(const struct metadata *metadata, uint32_t number)
-{
-    struct tiff_tag *found = find_tag(metadata, number);
-    return found == NULL ? NULL : &found->data;
 }
 
 enum status metadata_set_tag(struct metadata *metadata, uint32_t number, const void *data, size_t size,
                              struct error *error)
 {
-    struct tiff_tag *known = find_tag(metadata, number);
+    struct blob *existing = metadata_tag(metadata, number);
     if (size == 0)
         return STATUS_OK;
-    if (size > BYTES_MAX - metadata->bytes || (known == NULL && metadata->tag_count == TAGS_MAX)) {
+    if (size > BYTES_MAX - metadata->bytes || (existing == NULL && metadata->tag_count == TAGS_MAX)) {
         metadata_leave_out(metadata, "TIFF tags beyond the limit");
         return STATUS_OK;
     }
     metadata->bytes += size;
-    if (known != NULL)
-        return metadata_set_blob(&known->data, data, size, error);
+    if (existing != NULL)
+        return metadata_set_blob(existing, data, size, error);
     struct tiff_tag *tags = grow(metadata->tags, metadata->tag_count, sizeof *tags, error);
     if (tags == NULL)
         return STATUS_FAILED;
@@ -242,32 +235,20 @@ enum status metadata_set_tag(struct metadata *metadata, uint32_t number, const v
 
 void metadata_remove_tag(struct metadata *metadata, uint32_t number)
 {
-    struct tiff_tag *found = find_tag(metadata, number);
-    if (found == NULL)
+    struct tiff_tag *tags = metadata->tags;
+    size_t i = 0;
+    while (i < metadata->tag_count && tags[i].number != number)
+        i++;
+    if (i == metadata->tag_count)
         return;
-    free(found->data.data);
-    const size_t tail_count = (size_t)(metadata->tags + metadata->tag_count - found) - 1;
-    memmove(found, found + 1, tail_count * sizeof *found);
+    free(tags[i].data.data);
     metadata->tag_count--;
-}
-
-/* True if a list of names, separated by ", ", has this one. */
-static bool has_name(const char *list, const char *name)
-{
-    const size_t length = strlen(name);
-    for (const char *at = list; (at = strstr(at, name)) != NULL; at++) {
-        const bool begins = at == list || (at - list >= 2 && memcmp(at - 2, ", ", 2) == 0);
-        if (begins && (at[length] == '\0' || at[length] == ','))
-            return true;
-    }
-    return false;
+    memmove(tags + i, tags + i + 1, (metadata->tag_count - i) * sizeof *tags);
 }
 
 void metadata_leave_out(struct metadata *metadata, const char *name)
 {
-    char *known = metadata->left_out;
-    if (!has_name(known, name))
-        text_append(known, sizeof metadata->left_out, "%s%s", known[0] != '\0' ? ", " : "", name);
+    text_add_item(metadata->left_out, sizeof metadata->left_out, ", ", name);
 }
 
 void metadata_leave_out_languages(struct metadata *metadata)

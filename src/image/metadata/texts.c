@@ -1,7 +1,9 @@
-/* Texts that describe the picture: descriptions of ImageJ, tifffile and OME, items of GDAL, and texts in
- * which ImageMagick repeats EXIF. They are copied, or dropped if they are no longer true of the output; of
- * ImageJ's description, lines are dropped. */
+/* Texts with properties of the picture: descriptions by ImageJ, tifffile and OME, items of GDAL, and texts in
+ * which ImageMagick repeats EXIF. Those that are not true of the output are dropped; of ImageJ's description,
+ * only lines. */
 #include "image/metadata/metadata.h"
+
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,26 +14,31 @@ static const char DESCRIPTION[] = "Description";
 
 /* ---------------------------------------------------------------- ImageJ */
 
-/* A description of lines: "ImageJ=1.53", "slices=5", "unit=um". */
+/* ImageJ's description has lines: "ImageJ=1.53", "slices=5", "unit=um". */
 bool description_is_imagej(const struct metadata *metadata)
 {
     const char *text = metadata_text(metadata, DESCRIPTION);
     return text != NULL && strncmp(text, "ImageJ=", strlen("ImageJ=")) == 0;
 }
 
-/* tifffile's: {"shape": [5, 64, 64, 3], ...} */
+/* True for tifffile's description: {"shape": [5, 64, 64, 3], ...} */
 static bool is_tifffile(const char *text)
 {
     return text[0] == '{' && strstr(text, "\"shape\":") != NULL;
 }
 
+/* Drops the description. */
+static void drop_description(struct metadata *metadata, const char *label)
+{
+    metadata_remove_text(metadata, DESCRIPTION);
+    metadata_leave_out(metadata, label);
+}
+
 void description_drop_tifffile(struct metadata *metadata)
 {
     const char *text = metadata_text(metadata, DESCRIPTION);
-    if (text == NULL || !is_tifffile(text))
-        return;
-    metadata_remove_text(metadata, DESCRIPTION);
-    metadata_leave_out(metadata, "tifffile's description");
+    if (text != NULL && is_tifffile(text))
+        drop_description(metadata, "tifffile's description");
 }
 
 bool description_is_truncated(const struct metadata *metadata)
@@ -59,30 +66,31 @@ int description_image_count(const struct metadata *metadata)
     return count > 0 && count < 1 << 30 ? (int)count : 0;
 }
 
-/* Drops the lines of ImageJ's description that are not true of the output. All others stay, such as the unit
- * and the spacing of slices, without which the resolution would be lost. */
+/* Drops the lines of ImageJ's description that are not true of the output. The resolution needs the others,
+ * such as the unit and the spacing of slices. */
 static void imagej_update(struct metadata *metadata, char *text, const struct change *change)
 {
     static const char dimensions[] = "ImageJ's dimensions", range[] = "ImageJ's range",
                       origin[] = "ImageJ's origin";
     const int images = description_image_count(metadata);
-    const bool stays = !change_moves(change);
-    const bool stack = change->in_pages == change->out_pages && change->in_channels == change->out_channels &&
-                       (images == 0 || images == change->out_pages);
+    const bool is_in_place = !change_moves(change);
+    const bool same_stack = change->in_pages == change->out_pages &&
+                            change->in_channels == change->out_channels &&
+                            (images == 0 || images == change->out_pages);
     /* images=N makes ImageJ read N images without gaps from the first; without it ImageJ follows the
      * directories. */
     const struct {
-        const char *key, *people; /* the line's start; its name for messages, or NULL */
+        const char *key, *label; /* start of the line; its name for messages, or NULL */
         bool is_true;
-    } lines[] = {{"images=", stack ? NULL : dimensions, stack && images == 1},
-                 {"channels=", dimensions, stack},
-                 {"slices=", dimensions, stack},
-                 {"frames=", dimensions, stack},
-                 {"hyperstack=", dimensions, stack},
+    } lines[] = {{"images=", same_stack ? NULL : dimensions, same_stack && images == 1},
+                 {"channels=", dimensions, same_stack},
+                 {"slices=", dimensions, same_stack},
+                 {"frames=", dimensions, same_stack},
+                 {"hyperstack=", dimensions, same_stack},
                  {"min=", range, !change->rescaled},
                  {"max=", range, !change->rescaled},
-                 {"xorigin=", origin, stays}, /* in pixels */
-                 {"yorigin=", origin, stays}};
+                 {"xorigin=", origin, is_in_place}, /* in pixels */
+                 {"yorigin=", origin, is_in_place}};
     char *to = text;
     while (*text != '\0') {
         size_t length = strcspn(text, "\n"), i = 0;
@@ -92,8 +100,8 @@ static void imagej_update(struct metadata *metadata, char *text, const struct ch
         if (i == sizeof lines / sizeof lines[0] || lines[i].is_true) {
             memmove(to, text, length);
             to += length;
-        } else if (lines[i].people != NULL) {
-            metadata_leave_out(metadata, lines[i].people);
+        } else if (lines[i].label != NULL) {
+            metadata_leave_out(metadata, lines[i].label);
         }
         text += length;
     }
@@ -109,19 +117,12 @@ static bool is_ome(const char *text)
            (strstr(text, "<OME") != NULL || strstr(text, ":OME") != NULL);
 }
 
-/* True if sizes, pages and channels are the same, as descriptions of stacks list them. Programs that know
- * these descriptions read pages of one row as if they followed each other without a gap. */
+/* True if size, pages and channels are the same. False for several pages of one row: programs that follow
+ * these descriptions would read them as if there were no gaps between them. */
 static bool is_same_layout(const struct change *change)
 {
-    return !change_moves(change) && !change->replaced && change->in_pages == change->out_pages &&
+    return !change_moves(change) && !change->new_geometry && change->in_pages == change->out_pages &&
            change->in_channels == change->out_channels && (change->out_pages == 1 || change->out_height > 1);
-}
-
-/* Drops the description and notes its name. */
-static void drop_description(struct metadata *metadata, const char *people)
-{
-    metadata_remove_text(metadata, DESCRIPTION);
-    metadata_leave_out(metadata, people);
 }
 
 void description_update(struct metadata *metadata, const struct change *change)
@@ -129,8 +130,8 @@ void description_update(struct metadata *metadata, const struct change *change)
     const struct text_entry *entry = metadata_find_text(metadata, DESCRIPTION);
     if (entry == NULL)
         return;
-    const bool one_row = change->out_pages > 1 && change->out_height == 1;
-    if (description_is_imagej(metadata) && one_row)
+    const bool has_rows_as_pages = change->out_pages > 1 && change->out_height == 1;
+    if (description_is_imagej(metadata) && has_rows_as_pages)
         drop_description(metadata, "ImageJ's description");
     else if (description_is_imagej(metadata))
         imagej_update(metadata, entry->value, change);
@@ -148,25 +149,26 @@ static bool is_statistic(const struct text_entry *entry)
     return strncmp(entry->key, "STATISTICS_", strlen("STATISTICS_")) == 0;
 }
 
-/* True for a text in which ImageMagick or GraphicsMagick repeats EXIF in a PNG: "exif:PixelXDimension",
- * "tiff:ImageWidth". */
+/* True for a PNG text in which ImageMagick or GraphicsMagick repeats EXIF: "exif:PixelXDimension",
+ * "tiff:ImageWidth".
+ */
 static bool is_repeated_exif(const struct text_entry *entry)
 {
     return strncasecmp(entry->key, "exif:", 5) == 0 || strncasecmp(entry->key, "tiff:", 5) == 0;
 }
 
-/* True if a text is true of the output. An item of a domain, such as RPC, may be about anything. An item of a
- * channel (scale, offset, unit, description) is true while the same number means the same value. */
+/* True if a text is true of the output. An item of a domain, such as RPC, may describe anything. An item of a
+ * channel (scale, offset, unit, description) stays true if sample values keep their meaning. */
 static bool text_is_true(const struct text_entry *entry, const struct change *change)
 {
-    const bool same_channels = !change->replaced && change->in_channels == change->out_channels;
+    const bool same_channels = !change->new_geometry && change->in_channels == change->out_channels;
     if (is_statistic(entry) || (entry->item != NULL && strstr(entry->item, "domain=") != NULL))
         return same_channels && !change->processed && !change->rescaled && !change_moves(change);
     if (entry->item != NULL)
         return same_channels && !change->rescaled;
     if (is_repeated_exif(entry))
         return !change_moves(change);
-    /* Photoshop's resources, which may have a small copy of the picture. */
+    /* Photoshop's resources may have a thumbnail. */
     return strcmp(entry->key, "Raw profile type 8bim") != 0 || !change->processed;
 }
 
@@ -177,7 +179,8 @@ void texts_update(struct metadata *metadata, const struct change *change)
         char name[64];
         if (text_is_true(entry, change))
             continue;
-        snprintf(name, sizeof name, "%s%.40s", entry->item != NULL ? "GDAL's item " : "", entry->key);
+        snprintf(name, sizeof name, "%s%.*s", entry->item != NULL ? "GDAL's item " : "",
+                 (int)utf8_fit(entry->key, strlen(entry->key), 40), entry->key);
         metadata_leave_out(metadata, is_statistic(entry)       ? "GDAL's statistics"
                                      : is_repeated_exif(entry) ? "texts that repeat EXIF"
                                                                : name);

@@ -1,6 +1,5 @@
-/* Updates metadata after a chain changed the picture, in one pass over its blobs: size, orientation and
- * resolution are patched, blobs that still describe the picture are kept, the others are dropped and listed
- * in left_out, for a warning. docs/metadata.md has the rule. */
+/* Updates metadata after a chain changed the picture: patches size, orientation and resolution, keeps what is
+ * still true, and drops the rest and adds it to left_out. docs/metadata.md has the rules. */
 #include "image/metadata/metadata.h"
 
 #include "image/colour/colour.h"
@@ -11,8 +10,8 @@
 
 /* ---------------------------------------------------------------- resolution */
 
-/* Updates the resolution so that a print keeps its size. A resolution without a unit is an aspect ratio: it
- * is kept unless the aspect changes. ImageJ's files have a unit in the description, so theirs is absolute. */
+/* Updates the resolution so that a print keeps its size. A resolution without a unit is an aspect ratio,
+ * which changes only with the aspect of pixels; but ImageJ's description has the unit. */
 static void update_resolution(struct metadata *metadata, const struct change *change)
 {
     const bool absolute =
@@ -21,7 +20,7 @@ static void update_resolution(struct metadata *metadata, const struct change *ch
     if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
         return;
     const bool swaps_axes = affine_is_on_side(&change->from);
-    const double old_x = swaps_axes ? y : x, old_y = swaps_axes ? x : y; /* exchanged with the axes */
+    const double old_x = swaps_axes ? y : x, old_y = swaps_axes ? x : y;
     affine_densities(&change->from, &x, &y);
     const bool same_aspect = fabs(x * old_y - y * old_x) <= 1e-12 * x * old_y;
     metadata->x_resolution = absolute || !same_aspect ? x : old_x;
@@ -30,118 +29,98 @@ static void update_resolution(struct metadata *metadata, const struct change *ch
 
 /* ---------------------------------------------------------------- GeoTIFF 1.1 */
 
-static double get_real(const struct blob *blob, size_t index)
-{
-    double value;
-    memcpy(&value, blob->data + index * sizeof value, sizeof value);
-    return value;
-}
-
-static void set_real(struct blob *blob, size_t index, double value)
-{
-    memcpy(blob->data + index * sizeof value, &value, sizeof value);
-}
-
-static size_t real_count(const struct blob *blob)
-{
-    return blob == NULL ? 0 : blob->size / sizeof(double);
-}
-
 /* True if positions count from the centre of the first pixel instead of its corner (GTRasterTypeGeoKey).
  *
- * A key is four numbers: the key, the tag that has its value (0: the key itself), the number of values, the
- * value. The first four numbers are a header, whose last is the number of keys. */
+ * The tag has groups of four numbers. The last number of the first group is the number of keys. A key is its
+ * ID, the tag that has its value (0: this one), the number of values, and the value. */
 static bool counts_from_centres(const struct metadata *metadata)
 {
     enum { RASTER_TYPE = 1025, POINT = 2 };
     const struct blob *keys = metadata_tag(metadata, TAG_GEO_KEYS);
-    uint16_t key[4] = {0};
-    if (keys != NULL && keys->size >= sizeof key)
-        memcpy(key, keys->data, sizeof key);
-    for (size_t at = sizeof key, left = key[3]; left > 0 && at + sizeof key <= keys->size;
-         at += sizeof key, left--) {
-        memcpy(key, keys->data + at, sizeof key);
-        if (key[0] == RASTER_TYPE && key[1] == 0)
-            return key[3] == POINT;
-    }
+    const uint16_t *key = keys != NULL ? (const void *)keys->data : NULL;
+    const size_t groups = keys != NULL ? keys->size / (4 * sizeof *key) : 0;
+    for (size_t i = 1; i < groups && i <= key[3]; i++)
+        if (key[4 * i] == RASTER_TYPE && key[4 * i + 1] == 0)
+            return key[4 * i + 3] == POINT;
     return false;
 }
 
-/* Sets the size of a pixel and the one tie point (section 7.3: I, J, K in the raster, X, Y, Z in the model).
- * False: the grid is turned or sheared, or the file stores the place on earth in another form. */
+/* Updates the pixel size and the tie point, which is I, J, K in the raster and X, Y, Z in the model. False:
+ * the grid is turned or sheared, or the file has a transformation or several tie points. */
 static bool update_geotiff(struct metadata *metadata, const struct change *change)
 {
     enum { TIE = 6 /* doubles of a tie point */ };
     const struct affine from = affine_move_origin(&change->from, counts_from_centres(metadata) ? -0.5 : 0);
-    struct blob *scale = metadata_tag(metadata, TAG_PIXEL_SCALE);
-    struct blob *point = metadata_tag(metadata, TAG_TIE_POINTS);
-    if (!affine_is_upright(&from) || real_count(scale) < 2 || real_count(point) != TIE ||
-        metadata_tag(metadata, TAG_TRANSFORMATION) != NULL)
+    const struct blob *scale = metadata_tag(metadata, TAG_PIXEL_SCALE),
+                      *point = metadata_tag(metadata, TAG_TIE_POINTS);
+    if (!affine_is_upright(&from) || scale == NULL || scale->size < 2 * sizeof(double) || point == NULL ||
+        point->size / sizeof(double) != TIE || metadata_tag(metadata, TAG_TRANSFORMATION) != NULL)
         return false;
-    set_real(scale, 0, get_real(scale, 0) * from.xx);
-    set_real(scale, 1, get_real(scale, 1) * from.yy);
-    set_real(point, 0, (get_real(point, 0) - from.x) / from.xx);
-    set_real(point, 1, (get_real(point, 1) - from.y) / from.yy);
+    double *pixel = (void *)scale->data, *tie = (void *)point->data;
+    pixel[0] *= from.xx;
+    pixel[1] *= from.yy;
+    tie[0] = (tie[0] - from.x) / from.xx;
+    tie[1] = (tie[1] - from.y) / from.yy;
     return true;
 }
 
 /* ---------------------------------------------------------------- other tags */
 
-/* The subject of a tag. If a stage changes the subject, the tag is no longer true and is dropped. */
-enum {
-    OF_NOTHING, /* nothing that a stage changes: always true */
-    OF_PICTURE, /* may have a small copy of the picture: untrue after a stage */
-    OF_NUMBERS, /* untrue after a change of the sample type or of what a number means (rescaled) */
-    OF_PLACES,  /* update_geotiff decides */
-    OF_PAGES,   /* untrue after a movement of pixels, another size or number of pages */
+/* The condition on which a tag is kept. */
+enum keep_if {
+    KEEP_ALWAYS,
+    KEEP_IF_UNPROCESSED, /* it may have a thumbnail */
+    KEEP_IF_SAME_VALUES, /* sample type and meaning of values */
+    KEEP_IF_GEOTIFF,     /* update_geotiff decides */
+    KEEP_IF_IN_PLACE,    /* pixels, size and number of pages */
 };
 
-static const struct rule {
+static const struct tag_rule {
     uint32_t number;
-    int of;
-    const char *label;
-} rules[] = {
-    {TAG_PIXEL_SCALE, OF_PLACES, "GeoTIFF"},
-    {TAG_TIE_POINTS, OF_PLACES, "GeoTIFF"},
-    {TAG_TRANSFORMATION, OF_PLACES, "GeoTIFF"},
-    {TAG_GEO_KEYS, OF_PLACES, "GeoTIFF"},
-    {TAG_GEO_DOUBLES, OF_PLACES, "GeoTIFF"},
-    {TAG_GEO_TEXTS, OF_PLACES, "GeoTIFF"},
-    {TAG_NODATA, OF_NUMBERS, "GDAL's nodata"},
-    {TAG_IMAGEJ, OF_PAGES, "ImageJ's metadata"},
-    {TAG_IMAGEJ_COUNTS, OF_PAGES, "ImageJ's metadata"},
-    {TAG_PHOTOSHOP, OF_PICTURE, "Photoshop's resources"},
-    {TAG_IPTC, OF_NOTHING, "IPTC"},
+    enum keep_if keep_if;
+    const char *label; /* name for messages */
+} tag_rules[] = {
+    {TAG_PIXEL_SCALE, KEEP_IF_GEOTIFF, "GeoTIFF"},
+    {TAG_TIE_POINTS, KEEP_IF_GEOTIFF, "GeoTIFF"},
+    {TAG_TRANSFORMATION, KEEP_IF_GEOTIFF, "GeoTIFF"},
+    {TAG_GEO_KEYS, KEEP_IF_GEOTIFF, "GeoTIFF"},
+    {TAG_GEO_DOUBLES, KEEP_IF_GEOTIFF, "GeoTIFF"},
+    {TAG_GEO_TEXTS, KEEP_IF_GEOTIFF, "GeoTIFF"},
+    {TAG_NODATA, KEEP_IF_SAME_VALUES, "GDAL's nodata"},
+    {TAG_IMAGEJ, KEEP_IF_IN_PLACE, "ImageJ's metadata"},
+    {TAG_IMAGEJ_COUNTS, KEEP_IF_IN_PLACE, "ImageJ's metadata"},
+    {TAG_PHOTOSHOP, KEEP_IF_UNPROCESSED, "Photoshop's resources"},
+    {TAG_IPTC, KEEP_ALWAYS, "IPTC"},
 };
 
-static const struct rule *find_rule(const struct tiff_tag *tag)
+static const struct tag_rule *find_rule(const struct tiff_tag *tag)
 {
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (rules[i].number == tag->number)
-            return &rules[i];
+    for (size_t i = 0; i < sizeof tag_rules / sizeof tag_rules[0]; i++)
+        if (tag_rules[i].number == tag->number)
+            return &tag_rules[i];
     return NULL;
 }
 
 const char *tiff_tag_name(const struct tiff_tag *tag)
 {
     static _Thread_local char name[16];
-    const struct rule *rule = find_rule(tag);
+    const struct tag_rule *rule = find_rule(tag);
     snprintf(name, sizeof name, "tag %u", (unsigned)tag->number);
     return rule != NULL ? rule->label : name;
 }
 
-static bool stays_true(const struct tiff_tag *tag, const struct change *change, bool geotiff_is_true)
+static bool is_tag_kept(const struct tiff_tag *tag, const struct change *change, bool keeps_geotiff)
 {
-    const struct rule *rule = find_rule(tag);
-    switch (rule == NULL ? OF_NOTHING : rule->of) {
-    case OF_PICTURE:
+    const struct tag_rule *rule = find_rule(tag);
+    switch (rule == NULL ? KEEP_ALWAYS : rule->keep_if) {
+    case KEEP_IF_UNPROCESSED:
         return !change->processed;
-    case OF_NUMBERS:
-        return !change->replaced && change->in_type == change->out_type && !change->rescaled;
-    case OF_PLACES:
-        return geotiff_is_true;
-    case OF_PAGES:
-        return !change->replaced && !change_moves(change) && change->in_pages == change->out_pages;
+    case KEEP_IF_SAME_VALUES:
+        return !change->new_geometry && change->in_type == change->out_type && !change->rescaled;
+    case KEEP_IF_GEOTIFF:
+        return keeps_geotiff;
+    case KEEP_IF_IN_PLACE:
+        return !change->new_geometry && !change_moves(change) && change->in_pages == change->out_pages;
     default:
         return true;
     }
@@ -149,34 +128,33 @@ static bool stays_true(const struct tiff_tag *tag, const struct change *change, 
 
 static void update_tags(struct metadata *metadata, const struct change *change)
 {
-    bool geotiff_is_true = !change->replaced;
-    if (geotiff_is_true && change_moves(change))
-        geotiff_is_true = update_geotiff(metadata, change);
+    const bool keeps_geotiff =
+        !change->new_geometry && (!change_moves(change) || update_geotiff(metadata, change));
     for (size_t i = metadata->tag_count; i-- > 0;) {
         const struct tiff_tag *tag = &metadata->tags[i];
-        if (stays_true(tag, change, geotiff_is_true))
+        if (is_tag_kept(tag, change, keeps_geotiff))
             continue;
         metadata_leave_out(metadata, tiff_tag_name(tag));
         metadata_remove_tag(metadata, tag->number);
     }
 }
 
-/* ---------------------------------------------------------------- all of it */
+/* ---------------------------------------------------------------- colours, and all metadata */
 
-/* Gray gets a profile of gray instead of one of RGB, or of cICP for RGB; RGB loses one of gray. Drops cICP if
- * the picture is replaced or has another number of channels. */
+/* Replaces a profile or cICP of RGB by a gray profile if the output is gray, and drops a gray profile if it
+ * is not. Drops cICP after new_geometry or with another number of channels. */
 static enum status update_colours(struct metadata *metadata, const struct change *change, struct error *error)
 {
     const bool was_gray = change->in_channels <= 2, is_gray = change->out_channels <= 2;
     const bool loses_cicp =
-        metadata->has_cicp && (change->replaced || change->in_channels != change->out_channels);
+        metadata->has_cicp && (change->new_geometry || change->in_channels != change->out_channels);
     const struct colour_space *space;
     struct error ignored;
     if (change->space != NULL) /* metadata_set_space replaces all of it */
         return STATUS_OK;
     if (loses_cicp)
         metadata_leave_out(metadata, "cICP");
-    metadata->has_cicp = metadata->has_cicp && !change->replaced;
+    metadata->has_cicp = metadata->has_cicp && !change->new_geometry;
     const bool is_of_rgb = metadata->has_cicp ? !was_gray : icc_is_for(&metadata->icc, 3);
     if (is_gray && is_of_rgb && colour_space_of_file(metadata, 3, &space, &ignored) == STATUS_OK &&
         space != NULL) {

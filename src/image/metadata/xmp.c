@@ -1,25 +1,30 @@
-/* XMP (ISO 16684-1): removes properties that an output makes untrue, by name. The rest of the text is copied.
+/* XMP (ISO 16684-1): removes properties by name if they are not true of the output. The rest of the text
+ * stays.
  *
  * A property is an attribute, ` tiff:Orientation="6"`, or an element,
- * `<tiff:Orientation>6</tiff:Orientation>`, or an element with others in it. Its prefix names a namespace:
- * xmlns:tiff="http://ns.adobe.com/tiff/1.0/". */
+ * `<tiff:Orientation>6</tiff:Orientation>`, which may have other elements inside. Its prefix stands for a
+ * namespace: xmlns:tiff="http://ns.adobe.com/tiff/1.0/". */
 #include "image/metadata/metadata.h"
 
 #include <string.h>
 
-/* The reasons for which a property is removed: it is never true of an output; the picture was turned as its
- * orientation says; pixels moved; colours were converted; the picture looks different. */
-enum xmp_reason { XMP_ALWAYS, XMP_TURNED, XMP_MOVED, XMP_RECOLOURED, XMP_LOOKS_OTHER };
+/* The changes after which a property is removed. */
+enum xmp_reason {
+    XMP_ALWAYS,     /* any: it is not true of any output */
+    XMP_REORIENTED, /* pixels were turned by the orientation */
+    XMP_MOVED,      /* pixels moved */
+    XMP_RECOLOURED, /* colours were converted */
+    XMP_PROCESSED,  /* stages changed the picture */
+};
 
-/* All properties that may become untrue. */
 static const struct xmp_property {
     const char *namespace; /* URI */
-    const char *prefix;    /* the usual one; another may be declared */
-    const char *name;      /* of the property; may end with * */
-    const char *people;    /* name for messages */
+    const char *prefix;    /* the usual one; XMP may declare another */
+    const char *name;      /* of the property; * at its end matches any characters */
+    const char *label;     /* name for messages */
     enum xmp_reason reason;
 } xmp_properties[] = {
-    {"http://ns.adobe.com/tiff/1.0/", "tiff", "Orientation", "XMP's orientation", XMP_TURNED},
+    {"http://ns.adobe.com/tiff/1.0/", "tiff", "Orientation", "XMP's orientation", XMP_REORIENTED},
     {"http://ns.adobe.com/tiff/1.0/", "tiff", "ImageWidth", "XMP's size", XMP_MOVED},
     {"http://ns.adobe.com/tiff/1.0/", "tiff", "ImageLength", "XMP's size", XMP_MOVED},
     {"http://ns.adobe.com/tiff/1.0/", "tiff", "XResolution", "XMP's resolution", XMP_MOVED},
@@ -28,7 +33,7 @@ static const struct xmp_property {
     {"http://ns.adobe.com/exif/1.0/", "exif", "PixelYDimension", "XMP's size", XMP_MOVED},
     {"http://ns.adobe.com/exif/1.0/", "exif", "ColorSpace", "XMP's colour space", XMP_RECOLOURED},
     {"http://ns.adobe.com/photoshop/1.0/", "photoshop", "ICCProfile", "XMP's colour space", XMP_RECOLOURED},
-    {"http://ns.adobe.com/xap/1.0/g/img/", "xmpGImg", "image", "the XMP thumbnail", XMP_LOOKS_OTHER},
+    {"http://ns.adobe.com/xap/1.0/g/img/", "xmpGImg", "image", "the XMP thumbnail", XMP_PROCESSED},
     /* Outputs have no second picture, no video and no extended XMP. */
     {"http://ns.adobe.com/hdr-gain-map/1.0/", "hdrgm", "*", "XMP's gain map", XMP_ALWAYS},
     {"http://ns.apple.com/HDRGainMap/1.0/", "HDRGainMap", "*", "XMP's gain map", XMP_ALWAYS},
@@ -45,12 +50,15 @@ static const struct xmp_property {
     {"http://ns.adobe.com/xmp/note/", "xmpNote", "HasExtendedXMP", "XMP's extension", XMP_ALWAYS},
 };
 
+static const char XML_SPACE[] = " \t\r\n";
+
 static bool is_name_character(char c)
 {
     return c != '\0' && strchr("=/> \t\r\n\"'<", c) == NULL;
 }
 
-/* Returns the end of the property that begins at `name`, `length` bytes long, or NULL if it does not end. */
+/* Returns the end of the property whose name begins at `name` and has `length` bytes; NULL if it does not
+ * end. */
 static char *property_end(char *name, size_t length)
 {
     char *end = name + length;
@@ -59,25 +67,28 @@ static char *property_end(char *name, size_t length)
         end = *end == '"' || *end == '\'' ? strchr(end + 1, *end) : NULL;
         return end == NULL ? NULL : end + 1;
     }
-    /* An element: its start tag, which may also be the end, or text and other elements up to its end tag. */
+    /* An element: an empty one, or text and other elements up to the end tag. */
     end = strchr(end, '>');
     if (end == NULL || end[-1] == '/')
         return end == NULL ? NULL : end + 1;
     while ((end = strstr(end, "</")) != NULL) {
         end += 2;
-        if (strncmp(end, name, length) == 0 && end[length] == '>')
-            return end + length + 1;
+        if (strncmp(end, name, length) != 0)
+            continue;
+        end += length + strspn(end + length, XML_SPACE);
+        if (*end == '>')
+            return end + 1;
     }
     return NULL;
 }
 
-/* Cuts all properties of that prefix and name (which may end with *) out of the text; returns true if there
- * were any. Stops at one that does not end, so that no byte is searched twice. */
+/* Removes all properties of that prefix and name, which may end with *. True if there were any. Stops at one
+ * that does not end: searching on could take quadratic time. */
 static bool cut_properties(char *xmp, const char *prefix, const char *name)
 {
     const bool is_pattern = name[strlen(name) - 1] == '*';
     const size_t name_length = strlen(name) - is_pattern, prefix_length = strlen(prefix);
-    /* Bytes before `to` are final; those from `from` on are to be copied there; `at` searches colons. */
+    /* Bytes before `to` are final; those from `from` on are moved there; `at` finds colons. */
     char *to = xmp, *from = xmp, *at = xmp + 1;
     while (xmp[0] != '\0' && (at = strchr(at, ':')) != NULL) {
         const bool has_room = (size_t)(at - from) > prefix_length;
@@ -89,7 +100,8 @@ static bool cut_properties(char *xmp, const char *prefix, const char *name)
         size_t length = prefix_length + 1 + name_length;
         while (is_pattern && is_name_character(start[length]))
             length++;
-        if (is_name_character(start[length]))
+        if (is_name_character(start[length]) ||
+            (start[-1] != '<' && start[length + strspn(start + length, XML_SPACE)] != '=')) /* prose */
             continue;
         char *end = property_end(start, length);
         if (end == NULL)
@@ -98,13 +110,13 @@ static bool cut_properties(char *xmp, const char *prefix, const char *name)
         to += start - 1 - from;
         from = at = end;
     }
-    const bool any = from > xmp;
+    const bool has_cut = from > xmp;
     memmove(to, from, strlen(from) + 1);
-    return any;
+    return has_cut;
 }
 
-/* Copies the prefix that is declared for the namespace in the attribute whose value begins at `value`, as in
- * xmlns:PREFIX="NAMESPACE". False: this is another attribute, or the prefix is too long. */
+/* Copies PREFIX of xmlns:PREFIX="NAMESPACE"; `value` is at NAMESPACE. False: another attribute, or a prefix
+ * that is too long. */
 static bool copy_prefix(const char *xmp, const char *value, const char *namespace, char *prefix, size_t size)
 {
     static const char declaration[] = "xmlns:";
@@ -125,35 +137,35 @@ static bool copy_prefix(const char *xmp, const char *value, const char *namespac
     return true;
 }
 
-/* Cuts a property out, with any prefix of its namespace. If nothing of the namespace is left, its
- * declaration goes, too. */
+/* Removes a property with any prefix of its namespace. True if there was one. With the name * the
+ * declarations of the namespace are removed, too. */
 static bool cut_property(char *xmp, const struct xmp_property *property)
 {
-    enum { DECLARATIONS_MAX = 8 }; /* bounds the time; honest files have one */
-    bool any = cut_properties(xmp, property->prefix, property->name);
+    enum { DECLARATIONS_MAX = 8 }; /* limits the time; real files have one */
+    bool has_cut = cut_properties(xmp, property->prefix, property->name);
     char *value = xmp, prefix[64];
     for (int i = 0; i < DECLARATIONS_MAX && (value = strstr(value, property->namespace)) != NULL; i++) {
         if (!copy_prefix(xmp, value++, property->namespace, prefix, sizeof prefix))
             continue;
-        any = cut_properties(xmp, prefix, property->name) || any;
-        if (any && strcmp(property->name, "*") == 0)
+        has_cut = cut_properties(xmp, prefix, property->name) || has_cut;
+        if (has_cut && strcmp(property->name, "*") == 0)
             cut_properties(xmp, "xmlns", prefix);
-        value = any ? xmp : value; /* the text has moved */
+        value = has_cut ? xmp : value; /* the text has moved */
     }
-    return any;
+    return has_cut;
 }
 
 void xmp_update(struct metadata *metadata, const struct change *change)
 {
     const bool is_untrue[] = {[XMP_ALWAYS] = true,
-                              [XMP_TURNED] = change->reoriented,
+                              [XMP_REORIENTED] = change->reoriented,
                               [XMP_MOVED] = change_moves(change),
                               [XMP_RECOLOURED] = change->space != NULL,
-                              [XMP_LOOKS_OTHER] = change->processed};
+                              [XMP_PROCESSED] = change->processed};
     const struct text_entry *xmp = metadata_find_text(metadata, XMP_KEY);
     for (size_t i = 0; xmp != NULL && i < sizeof xmp_properties / sizeof xmp_properties[0]; i++)
         if (is_untrue[xmp_properties[i].reason] && cut_property(xmp->value, &xmp_properties[i]))
-            metadata_leave_out(metadata, xmp_properties[i].people);
+            metadata_leave_out(metadata, xmp_properties[i].label);
     if (xmp != NULL && xmp->value[0] == '\0')
         metadata_remove_text(metadata, XMP_KEY);
 }

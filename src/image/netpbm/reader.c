@@ -1,18 +1,17 @@
-/* Reads PBM, PGM, PPM, PAM and PFM, plain or raw, several images in a row as pages.
+/* Reads PBM, PGM, PPM, PAM and PFM, plain or raw, and consecutive images as pages.
  *
- *     head of the reader, then the file ─▶ header ─▶ image_info
- *                                       ─▶ rows: raw, expanded from bits, parsed from digits, or floats
+ *     base.head, then the file ─▶ header ─▶ image_info
+ *                              ─▶ rows: raw, expanded from bits, parsed from digits, or floats
  *
- * A header is parsed byte by byte, as a pipe cannot seek back. Samples whose maxval is not 255 or 65535 are
- * scaled to full scale. A PFM stores rows from bottom to top: they are read from a file in that order by
- * seeking; from a pipe, the whole image is read before the first row. */
+ * A header is parsed byte by byte, as a pipe cannot seek back. Samples are scaled if maxval is not 255 or
+ * 65535. A PFM stores rows from bottom to top: in a file the reader seeks to each row; from a pipe it reads
+ * the whole image before the first row. */
 #include "image/netpbm/netpbm.h"
 
 #include "base/text.h"
 
 #include <ctype.h>
 #include <endian.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,31 +19,31 @@
 
 enum {
     MAXVAL_LIMIT = UINT16_MAX, /* of netpbm */
-    TOKEN_SIZE = 32,           /* bytes of a word of a header, with its NUL */
+    WORD_SIZE = 32,            /* bytes of a word of a header, with its NUL */
     LINE_SIZE = 128            /* bytes of a line of PAM's header, with its NUL */
 };
 
 struct netpbm_reader {
     struct reader base; /* must be first */
-    size_t head_used;   /* bytes of base.head that were read */
-    int page;           /* the current one, from 1 */
+    size_t head_used;   /* bytes of base.head that are consumed */
+    int page;           /* number of the current page, from 1 */
 
     /* The current page. */
     char kind;               /* the second byte of its header: '1' to '7', 'f' or 'F' */
-    uint32_t maxval;         /* sample value of full scale; 1 for PBM and PFM */
-    bool swapped;            /* PFM: floats are not in the host's byte order */
-    uint32_t row;            /* the next to be read */
+    uint32_t maxval;         /* the sample value at full scale; 1 for PBM and PFM */
+    bool swapped;            /* PFM: not in the host's byte order */
+    uint32_t row;            /* the next row to read */
     off_t start;             /* offset of the first row in the file; -1 in a pipe */
     unsigned char *pfm_rows; /* PFM in a pipe: all rows, in the file's order; owned; NULL before the first */
 };
 
 /* ---------------------------------------------------------------- bytes and words of the header */
 
-/* Fails: with the error of the last read if there was one. */
+/* Fails with the I/O error if there was one, else because the file is damaged. */
 static enum status netpbm_damaged(const struct netpbm_reader *reader, const char *what, struct error *error)
 {
     if (ferror(reader->base.file))
-        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+        return fail_reading(error);
     return fail(error, STATUS_FAILED, "damaged %s: %s", reader->base.format->name, what);
 }
 
@@ -56,7 +55,7 @@ static int next_byte(struct netpbm_reader *reader)
     return getc_unlocked(reader->base.file);
 }
 
-/* Reads exactly `size` bytes: what is left of the head, then the file. */
+/* Reads `size` bytes: the rest of the head, then from the file. */
 static enum status netpbm_read_bytes(struct netpbm_reader *reader, void *to, size_t size, struct error *error)
 {
     size_t left = reader->base.head_size - reader->head_used, some = left < size ? left : size;
@@ -66,7 +65,7 @@ static enum status netpbm_read_bytes(struct netpbm_reader *reader, void *to, siz
     return some == size ? STATUS_OK : netpbm_damaged(reader, "the file ends too early", error);
 }
 
-/* Returns the next byte of a header, or EOF. Of a comment, returns only the end of its line. */
+/* Returns the next byte of a header, or EOF. Returns a comment as its newline. */
 static int header_byte(struct netpbm_reader *reader)
 {
     int byte = next_byte(reader);
@@ -76,18 +75,18 @@ static int header_byte(struct netpbm_reader *reader)
     return byte;
 }
 
-/* Reads the next word and exactly one white space after it: raw samples may follow. */
-static enum status read_word(struct netpbm_reader *reader, char word[TOKEN_SIZE], struct error *error)
+/* Reads the next word and the one white space after it, as raw samples may follow. */
+static enum status read_word(struct netpbm_reader *reader, char word[WORD_SIZE], struct error *error)
 {
     int byte = header_byte(reader), length = 0;
     while (byte != EOF && isspace(byte))
         byte = header_byte(reader);
-    for (; byte != EOF && !isspace(byte) && length < TOKEN_SIZE - 1; byte = header_byte(reader))
+    for (; byte != EOF && !isspace(byte) && length < WORD_SIZE - 1; byte = header_byte(reader))
         word[length++] = (char)byte;
     word[length] = '\0';
     if (length == 0)
         return netpbm_damaged(reader, "the file ends too early", error);
-    return length < TOKEN_SIZE - 1 ? STATUS_OK : netpbm_damaged(reader, "its header is broken", error);
+    return length < WORD_SIZE - 1 ? STATUS_OK : netpbm_damaged(reader, "its header is broken", error);
 }
 
 /* Parses a decimal number up to UINT32_MAX. */
@@ -103,14 +102,14 @@ static enum status parse_number(const struct netpbm_reader *reader, const char *
 
 static enum status read_number(struct netpbm_reader *reader, uint32_t *number, struct error *error)
 {
-    char word[TOKEN_SIZE];
+    char word[WORD_SIZE];
     enum status status = read_word(reader, word, error);
     return status == STATUS_OK ? parse_number(reader, word, number, error) : status;
 }
 
 /* ---------------------------------------------------------------- headers */
 
-/* Reads a line of PAM's header without its end. */
+/* Reads a line of PAM's header without its newline. */
 static enum status netpbm_read_line(struct netpbm_reader *reader, char line[LINE_SIZE], struct error *error)
 {
     int byte = header_byte(reader), length = 0;
@@ -152,7 +151,7 @@ static enum status read_pam_header(struct netpbm_reader *reader, struct error *e
     }
     info->channels = (int)depth;
 
-    /* A file without TUPLTYPE is read by its number of channels. */
+    /* Without TUPLTYPE the number of channels decides. */
     bool known = type[0] == '\0' && depth >= 1 && depth <= 4;
     for (size_t i = 0; !known && i < sizeof tuples / sizeof tuples[0]; i++)
         known = strcmp(type, tuples[i].type) == 0 && depth == tuples[i].depth;
@@ -161,26 +160,23 @@ static enum status read_pam_header(struct netpbm_reader *reader, struct error *e
                         reader->base.format->name, (unsigned)depth, type);
 }
 
-/* True for PFM. */
-static bool is_float(const struct netpbm_reader *reader)
+static bool kind_is_pfm(const struct netpbm_reader *reader)
 {
     return reader->kind == 'f' || reader->kind == 'F';
 }
 
-/* True for samples in decimal digits. */
-static bool netpbm_is_plain(const struct netpbm_reader *reader)
+static bool kind_is_plain(const struct netpbm_reader *reader)
 {
     return reader->kind >= '1' && reader->kind <= '3';
 }
 
-/* True for PBM. */
-static bool is_bits(const struct netpbm_reader *reader)
+static bool kind_is_pbm(const struct netpbm_reader *reader)
 {
     return reader->kind == '1' || reader->kind == '4';
 }
 
 /* Returns the bytes of a raw row in the file. */
-static size_t row_in_file(const struct netpbm_reader *reader)
+static size_t raw_row_size(const struct netpbm_reader *reader)
 {
     return reader->kind == '4' ? (reader->base.info.width + 7) / 8 : row_size(&reader->base.info);
 }
@@ -189,19 +185,19 @@ static size_t row_in_file(const struct netpbm_reader *reader)
 static enum status read_numbers(struct netpbm_reader *reader, struct error *error)
 {
     struct image_info *info = &reader->base.info;
-    char word[TOKEN_SIZE];
+    char word[WORD_SIZE];
     double scale = 0;
     info->channels = strchr("36F", reader->kind) != NULL ? 3 : 1;
     enum status status = read_number(reader, &info->width, error);
     if (status == STATUS_OK)
         status = read_number(reader, &info->height, error);
-    if (status != STATUS_OK || is_bits(reader))
+    if (status != STATUS_OK || kind_is_pbm(reader))
         return status;
-    if (!is_float(reader))
+    if (!kind_is_pfm(reader))
         return read_number(reader, &reader->maxval, error);
 
-    /* PFM's scale: a negative one means little-endian. Its size is ignored, as programs differ in how they
-       apply it. */
+    /* PFM's scale: negative means little-endian. Its magnitude is ignored, as programs disagree on its use.
+     */
     status = read_word(reader, word, error);
     if (status != STATUS_OK)
         return status;
@@ -213,16 +209,7 @@ static enum status read_numbers(struct netpbm_reader *reader, struct error *erro
     return STATUS_OK;
 }
 
-/* Returns the number of bits that maxval needs. */
-static int bits_of(uint32_t maxval)
-{
-    int bits = 1;
-    while (maxval >> bits != 0)
-        bits++;
-    return bits;
-}
-
-/* After the header: sets the type of samples, their offset in the file, memory, and page count. */
+/* After the header: sets the sample type, the offset of the samples, memory, and the page count. */
 static enum status netpbm_describe(struct netpbm_reader *reader, struct error *error)
 {
     struct image_info *info = &reader->base.info;
@@ -232,25 +219,30 @@ static enum status netpbm_describe(struct netpbm_reader *reader, struct error *e
     if (status != STATUS_OK)
         return status;
     info->alpha = info->channels % 2 == 0;
-    info->type = is_float(reader) ? SAMPLE_FLOAT : reader->maxval > 255 ? SAMPLE_UINT16 : SAMPLE_UINT8;
-    info->bits = is_float(reader) || bits_of(reader->maxval) % 8 == 0 ? 0 : bits_of(reader->maxval);
+    info->type = kind_is_pfm(reader) ? SAMPLE_FLOAT : reader->maxval > 255 ? SAMPLE_UINT16 : SAMPLE_UINT8;
+    int bits = 1; /* of maxval */
+    while (reader->maxval >> bits != 0)
+        bits++;
+    info->bits = kind_is_pfm(reader) || bits % 8 == 0 ? 0 : bits;
     reader->row = 0;
-    off_t here = ftello(reader->base.file);
-    reader->start = here < 0 ? -1 : here - (off_t)(reader->base.head_size - reader->head_used);
-    const uint64_t size = (uint64_t)row_in_file(reader) * info->height;
-    reader->base.memory = is_float(reader) && reader->start < 0 ? size : 0;
-    reader->base.plain = !netpbm_is_plain(reader) && !is_bits(reader) && !is_float(reader);
+    const off_t position = ftello(reader->base.file);
+    reader->start = position < 0 ? -1 : position - (off_t)(reader->base.head_size - reader->head_used);
+    const uint64_t size = (uint64_t)raw_row_size(reader) * info->height;
+    reader->base.memory = kind_is_pfm(reader) && reader->start < 0 ? size : 0;
+    reader->base.uncompressed = !kind_is_plain(reader) && !kind_is_pbm(reader) && !kind_is_pfm(reader);
 
-    /* The file has one page if it ends with the first one's raw samples; otherwise the number is unknown. */
+    /* A file that ends with the raw samples of its first page has one page; otherwise their number is
+     * unknown. */
     struct stat file_stat;
-    bool is_only_page = reader->page == 1 && !netpbm_is_plain(reader) &&
+    bool is_only_page = reader->page == 1 && !kind_is_plain(reader) &&
                         fstat(fileno(reader->base.file), &file_stat) == 0 && S_ISREG(file_stat.st_mode) &&
                         (uint64_t)reader->start + size >= (uint64_t)file_stat.st_size;
     reader->base.page_count = is_only_page ? 1 : 0;
     return STATUS_OK;
 }
 
-/* Reads the header of the next image, after white space. *more is false if the file ends before it. */
+/* Reads the header of the next image, which white space may precede. *more is false at the end of the file.
+ */
 static enum status netpbm_read_header(struct netpbm_reader *reader, bool *more, struct error *error)
 {
     int byte = next_byte(reader);
@@ -258,7 +250,7 @@ static enum status netpbm_read_header(struct netpbm_reader *reader, bool *more, 
         byte = next_byte(reader);
     *more = byte != EOF;
     if (!*more)
-        return ferror(reader->base.file) ? netpbm_damaged(reader, "", error) : STATUS_OK;
+        return ferror(reader->base.file) ? fail_reading(error) : STATUS_OK;
     int kind = byte == 'P' ? next_byte(reader) : EOF;
     if (kind == EOF || strchr("1234567fF", kind) == NULL)
         return netpbm_damaged(reader, "unexpected data after the image", error);
@@ -276,7 +268,7 @@ static enum status netpbm_read_header(struct netpbm_reader *reader, bool *more, 
 
 /* ---------------------------------------------------------------- samples */
 
-/* Reads a plain sample. The digits of P1 need no white space between them. */
+/* Reads a plain sample. P1 needs no white space between digits. */
 static enum status read_plain_sample(struct netpbm_reader *reader, uint32_t *value, struct error *error)
 {
     if (reader->kind != '1')
@@ -291,15 +283,15 @@ static enum status read_plain_sample(struct netpbm_reader *reader, uint32_t *val
     return STATUS_OK;
 }
 
-/* Stores a sample at row[index] in the row's type, scaled so that maxval becomes full scale; PBM's 1 is
- * black. False if it is larger than maxval. */
+/* Stores sample number `index` of a row, scaled from maxval to full scale; in a PBM 1 is black. False if it
+ * exceeds maxval. */
 static bool store_sample(const struct netpbm_reader *reader, uint32_t value, size_t index, unsigned char *row)
 {
     const uint32_t maxval = reader->maxval;
     if (value > maxval)
         return false;
     if (reader->base.info.type == SAMPLE_UINT8) {
-        uint32_t brightness = is_bits(reader) ? 1 - value : value;
+        uint32_t brightness = kind_is_pbm(reader) ? 1 - value : value;
         row[index] = (unsigned char)((brightness * UINT8_MAX + maxval / 2) / maxval);
     } else {
         const uint16_t wide = (uint16_t)((value * UINT16_MAX + maxval / 2) / maxval);
@@ -322,13 +314,13 @@ static enum status read_plain_row(struct netpbm_reader *reader, unsigned char *r
     return STATUS_OK;
 }
 
-/* Reads a raw row and scales its samples to full scale in place. Bits become bytes, from the last one on. */
+/* Reads a raw row and scales its samples in place. Bits are expanded from the last to the first. */
 static enum status read_raw_row(struct netpbm_reader *reader, unsigned char *row, struct error *error)
 {
     const struct image_info *info = &reader->base.info;
     const size_t count = (size_t)info->width * (size_t)info->channels;
     bool fits = true;
-    enum status status = netpbm_read_bytes(reader, row, row_in_file(reader), error);
+    enum status status = netpbm_read_bytes(reader, row, raw_row_size(reader), error);
     if (status != STATUS_OK)
         return status;
     if (reader->kind == '4')
@@ -343,16 +335,16 @@ static enum status read_raw_row(struct netpbm_reader *reader, unsigned char *row
     return fits ? STATUS_OK : netpbm_damaged(reader, "a sample is larger than its largest value", error);
 }
 
-/* Reads a row of PFM, which begins with the lowest one. */
+/* Reads a row of a PFM, which begins with the bottom row. */
 static enum status read_float_row(struct netpbm_reader *reader, unsigned char *row, struct error *error)
 {
-    const size_t size = row_in_file(reader), height = reader->base.info.height;
-    const size_t below = height - 1 - reader->row; /* rows before it in the file */
+    const size_t size = raw_row_size(reader), height = reader->base.info.height;
+    const size_t below = height - 1 - reader->row; /* number of rows before it in the file */
     enum status status = STATUS_OK;
     if (reader->start >= 0) {
         reader->head_used = reader->base.head_size;
         if (fseeko(reader->base.file, reader->start + (off_t)(below * size), SEEK_SET) != 0)
-            return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+            return fail_reading(error);
         status = netpbm_read_bytes(reader, row, size, error);
     } else {
         if (reader->pfm_rows == NULL) {
@@ -380,22 +372,22 @@ static enum status netpbm_read(struct reader *base, void *rows, size_t pitch, ui
     enum status status = STATUS_OK;
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++, reader->row++) {
         unsigned char *row = (unsigned char *)rows + i * pitch;
-        status = netpbm_is_plain(reader) ? read_plain_row(reader, row, error)
-                 : is_float(reader)      ? read_float_row(reader, row, error)
-                                         : read_raw_row(reader, row, error);
+        status = kind_is_plain(reader) ? read_plain_row(reader, row, error)
+                 : kind_is_pfm(reader) ? read_float_row(reader, row, error)
+                                       : read_raw_row(reader, row, error);
     }
     return status;
 }
 
-/* Makes `row` the next to be read. False if that is not possible: in plain samples and in pipes. */
+/* Sets the next row to read. False for plain samples and pipes, which cannot seek. */
 static bool seek_row(struct netpbm_reader *reader, uint32_t row)
 {
-    if (netpbm_is_plain(reader) || reader->start < 0)
+    if (kind_is_plain(reader) || reader->start < 0)
         return false;
     reader->row = row;
     reader->head_used = reader->base.head_size;
-    return is_float(reader) ||
-           fseeko(reader->base.file, reader->start + (off_t)(row * row_in_file(reader)), SEEK_SET) == 0;
+    return kind_is_pfm(reader) ||
+           fseeko(reader->base.file, reader->start + (off_t)(row * raw_row_size(reader)), SEEK_SET) == 0;
 }
 
 static bool netpbm_skip(struct reader *base, uint32_t count)
@@ -409,15 +401,15 @@ static bool netpbm_go_back(struct reader *base)
     return seek_row((struct netpbm_reader *)base, 0);
 }
 
-/* After all rows of an image: reads the next header. A PFM was read from its end to its start: skips it. */
+/* After all rows of an image: reads the next header, after seeking to the end of a PFM. */
 static enum status next_image(struct netpbm_reader *reader, bool *more, struct error *error)
 {
-    const off_t size = (off_t)(row_in_file(reader) * reader->base.info.height);
+    const off_t size = (off_t)(raw_row_size(reader) * reader->base.info.height);
     free(reader->pfm_rows);
     reader->pfm_rows = NULL;
-    if (is_float(reader) && reader->start >= 0 &&
+    if (kind_is_pfm(reader) && reader->start >= 0 &&
         fseeko(reader->base.file, reader->start + size, SEEK_SET) != 0)
-        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+        return fail_reading(error);
     return netpbm_read_header(reader, more, error);
 }
 
@@ -428,29 +420,21 @@ static enum status netpbm_next_page(struct reader *base, bool *more, struct erro
     return reader->page < reader_last_page(base) ? next_image(reader, more, error) : STATUS_OK;
 }
 
-/* Skips an image before the first page that is asked for, and reads the next header. Rows are read, as a pipe
- * cannot seek, but all into one row of memory. */
-static enum status skip_image(struct netpbm_reader *reader, bool *more, struct error *error)
-{
-    const uint32_t height = reader->base.info.height;
-    enum status status = STATUS_OK;
-    unsigned char *row = allocate(row_size(&reader->base.info), "an image that is passed over", error);
-    if (row == NULL)
-        return STATUS_FAILED;
-    if (!is_float(reader) || reader->start < 0)
-        status = netpbm_read(&reader->base, row, 0, height, error);
-    free(row);
-    return status == STATUS_OK ? next_image(reader, more, error) : status;
-}
-
-/* Reads the header of the first page that is asked for. */
+/* Reads the header of the first requested page. The rows of earlier images are read, as a pipe cannot seek.
+ */
 static enum status netpbm_open(struct reader *base, struct error *error)
 {
     struct netpbm_reader *reader = (struct netpbm_reader *)base;
     bool more;
     enum status status = netpbm_read_header(reader, &more, error);
     while (status == STATUS_OK && reader->page < base->options.page) {
-        status = skip_image(reader, &more, error);
+        unsigned char *row = allocate(row_size(&base->info), "an image that is skipped", error);
+        status = row != NULL ? STATUS_OK : STATUS_FAILED;
+        if (status == STATUS_OK && (!kind_is_pfm(reader) || reader->start < 0))
+            status = netpbm_read(base, row, 0, base->info.height, error);
+        free(row);
+        if (status == STATUS_OK)
+            status = next_image(reader, &more, error);
         if (status == STATUS_OK && !more)
             return fail(error, STATUS_FAILED, "there is no page %d; the file has %d", base->options.page,
                         reader->page);

@@ -1,8 +1,8 @@
-/* Writes PBM, PGM, PPM, PAM and PFM, several pages as one image after another. At the end are the format
- * structs of the folder.
+/* Writes PBM, PGM, PPM, PAM and PFM, and several pages as consecutive images. At the end are the formats of
+ * this folder.
  *
- * Samples are written raw, 16-bit ones with the high byte first. PFM stores rows from bottom to top, so each
- * row is written to its offset: its file must be seekable (writer_class.seeks). */
+ * Samples are written raw, 16-bit ones with the high byte first. PFM stores rows from bottom to top: each row
+ * is written to its offset, which needs a seekable file (writer_class.seeks). */
 #include "image/netpbm/netpbm.h"
 
 #include <ctype.h>
@@ -15,9 +15,9 @@ struct netpbm_writer {
     struct writer base; /* must be first */
 
     /* The current page. */
-    uint32_t row;      /* PFM: the next to be written, from the top */
+    uint32_t row;      /* PFM: the next row, from the top */
     off_t start;       /* PFM: offset of the first row in the file */
-    uint16_t *swapped; /* a row of 16-bit samples, the high bytes first; owned; NULL if not needed */
+    uint16_t *swapped; /* a row of 16-bit samples in big-endian order, owned; NULL: no swap is needed */
 };
 
 /* Writes the header. */
@@ -53,13 +53,13 @@ static enum status netpbm_begin_page(struct writer *base, const struct image_inf
     return STATUS_OK;
 }
 
-/* Writes raw rows. Rows that are adjacent and need no swap are one call. */
+/* Writes raw rows, by one call if they are adjacent and need no swap. */
 static enum status netpbm_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                                 struct error *error)
 {
     const struct netpbm_writer *writer = (const struct netpbm_writer *)base;
     size_t size = writer_row_size(&base->options, &base->info);
-    if (writer->swapped == NULL && pitch == size) { /* all rows at once */
+    if (writer->swapped == NULL && pitch == size) {
         size *= count;
         count = 1;
     }
@@ -73,7 +73,7 @@ static enum status netpbm_write(struct writer *base, const void *rows, size_t pi
     return STATUS_OK;
 }
 
-/* Writes rows to their offsets: a PFM begins with the lowest row. */
+/* Writes rows to their offsets: a PFM begins with the bottom row. */
 static enum status pfm_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                              struct error *error)
 {
@@ -88,13 +88,13 @@ static enum status pfm_write(struct writer *base, const void *rows, size_t pitch
     return STATUS_OK;
 }
 
-/* Flushes, so that a program at the other end of a pipe gets each image when it is complete. */
+/* Flushes, so that the program that reads a pipe gets each image as soon as it is complete. */
 static enum status netpbm_end_page(struct writer *base, struct error *error)
 {
     return fflush(base->output.file) == 0 ? STATUS_OK : fail_writing(error, errno);
 }
 
-/* Seeks to the end of the image, after its first row. */
+/* Seeks to the end of the image: the last row that was written is the first in the file. */
 static enum status pfm_end_page(struct writer *base, struct error *error)
 {
     return fseeko(base->output.file, 0, SEEK_END) == 0 ? STATUS_OK : fail_writing(error, errno);
@@ -125,7 +125,7 @@ static const struct writer_class pfm_writer_class = {
 
 /* ---------------- the formats */
 
-/* True if a file begins with "P", one of the characters `kinds`, and white space or a comment. */
+/* True if a file begins with "P", one of the characters in `kinds`, and white space or a comment. */
 static bool netpbm_begins(const unsigned char *head, size_t size, const char *kinds)
 {
     return size >= 3 && head[0] == 'P' && head[1] != '\0' && strchr(kinds, head[1]) != NULL &&
@@ -142,7 +142,7 @@ static bool is_pfm(const unsigned char *head, size_t size)
     return netpbm_begins(head, size, "fF");
 }
 
-/* Also true for PBM, which is read as gray. */
+/* True also for PBM, which is read as gray. */
 static bool is_pgm(const unsigned char *head, size_t size)
 {
     return netpbm_begins(head, size, "1245");
@@ -174,7 +174,7 @@ const struct format format_pam = {
     .writer = &netpbm_writer_class,
 };
 
-/* A name for output: always of 1-bit samples. PGM's reader reads it. */
+/* Only for outputs, of 1-bit samples. Inputs are recognised as PGM. */
 const struct format format_pbm = {
     .name = "PBM",
     .extensions = pbm,
@@ -201,7 +201,7 @@ const struct format format_pgm = {
     .writer = &netpbm_writer_class,
 };
 
-/* A name for output: written as PGM or PPM, by the number of channels, or as PBM; read as those. */
+/* Only for outputs: PGM or PPM by the number of channels, or PBM. Inputs are recognised as PGM or PPM. */
 const struct format format_pnm = {
     .name = "PNM",
     .extensions = pnm,

@@ -4,8 +4,8 @@
  *     commit:  flush ─▶ sync if asked to ─▶ close ─▶ rename
  *     abandon: close ─▶ remove
  *
- * The temporary file is in the target's folder, as a rename works within one file system only. A reader of
- * the target sees either the old file or the complete new one. */
+ * The temporary file is in the target's folder, as a rename works within one file system only. Other programs
+ * see the old target or the complete new one. */
 #include "image/output/output.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -23,7 +23,7 @@
 
 enum { LINKS_MAX = 40 }; /* symbolic links in a row, as in Linux */
 
-/* Opens output->file on a descriptor, and closes the descriptor after a failure. */
+/* Opens output->file on a descriptor; closes the descriptor on failure. */
 static enum status open_descriptor(struct output *output, int descriptor, const char *mode,
                                    struct error *error)
 {
@@ -35,13 +35,13 @@ static enum status open_descriptor(struct output *output, int descriptor, const 
     return STATUS_FAILED;
 }
 
-/* Opens a stream, device or pipe; takes ownership of the descriptor, and fails with errno if it is negative.
- * A format that seeks writes to a spool first, as streams cannot seek. */
+/* Opens stdout, a device or a pipe, or a spool for it if the format seeks. Owns the descriptor; if that is
+ * negative, fails with errno. */
 static enum status open_stream(struct output *output, int descriptor, struct error *error)
 {
     if (descriptor < 0)
         return fail_writing(error, errno);
-    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* main reopens closed standard streams so */
+    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* main does this if stdout was closed */
         close(descriptor);
         return fail(error, STATUS_FAILED, "cannot write: it is closed, or open for reading only");
     }
@@ -53,15 +53,15 @@ static enum status open_stream(struct output *output, int descriptor, struct err
     return open_descriptor(output, descriptor, "wb", error);
 }
 
-/* Does not use realpath, which refuses a link to a file that does not exist yet. The callers' stat() refuses
- * more than LINKS_MAX links. */
+/* Not realpath(), which refuses a link to a file that does not exist yet. More than LINKS_MAX links have
+ * already failed in the callers' stat(). */
 char *resolve_links(const char *path, struct error *error)
 {
     char *target = copy_text(path, error);
     for (int i = 0; target != NULL && i < LINKS_MAX; i++) {
         char link[PATH_MAX];
         const ssize_t length = readlink(target, link, sizeof link - 1);
-        if (length < 0) /* not a link */
+        if (length < 0) /* no link */
             break;
         link[length] = '\0';
         const int folder = link[0] == '/' ? 0 : folder_length(target); /* the link is relative to it */
@@ -83,12 +83,12 @@ static enum status folder_failed(const char *target, int code, struct error *err
 }
 
 /* Copies owner, group, permissions and extended attributes from the file at `path`, whose stat is `replaced`,
- * to the open file: user.*, and system.* (access control lists; NFS has its own).
+ * to the open file. Attributes are user.* and system.*, which has access control lists.
  *
- * Never gives anybody more rights than the old file. Only root can change the owner, and users can only
- * choose groups that they are in. If the group cannot be kept, the new group gets no more rights than
- * everybody, and system.* is not copied. Attributes that the file system refuses are left out; only missing
- * memory is an error. */
+ * Nobody gets more rights than on the old file. Only root can change the owner, and users can only choose
+ * groups that they are in. If the group cannot be kept, the new group gets no more rights than everybody, and
+ * system.* is not copied. Attributes that the file system refuses are skipped; only missing memory is an
+ * error. */
 static enum status inherit_access(int file, const char *path, const struct stat *replaced,
                                   struct error *error)
 {
@@ -97,7 +97,7 @@ static enum status inherit_access(int file, const char *path, const struct stat 
     const mode_t mode = replaced->st_mode & 0777;
     const mode_t group_as_others = mode & (~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3);
 
-    /* Room for the most that Linux allows: all names of attributes, then one value. */
+    /* Linux's maxima: the names of all attributes, then one value. */
     char *names = allocate(XATTR_LIST_MAX + XATTR_SIZE_MAX, "extended attributes", error);
     if (!names)
         return STATUS_FAILED;
@@ -105,7 +105,7 @@ static enum status inherit_access(int file, const char *path, const struct stat 
 
     const bool has_group = fchown(file, replaced->st_uid, replaced->st_gid) == 0 ||
                            fchown(file, (uid_t)-1, replaced->st_gid) == 0;
-    (void)!fremovexattr(file, ACL); /* inherited from the folder */
+    (void)!fremovexattr(file, ACL); /* a default of the folder */
     /* With an access control list the mode's group bits are the list's mask, not the group's rights. */
     (void)!fchmod(file, has_group && !has_acl ? mode : group_as_others);
 
@@ -132,8 +132,8 @@ static enum status open_temporary(struct output *output, const struct stat *repl
     if (replaced != NULL && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
         return fail_writing(error, errno);
 
-    /* Only formats that seek read what they have written. For others a confined process may have no right to
-       read files in the folder, which O_RDWR needs. */
+    /* Formats that do not seek never read the file: a confined process may have no right to read in the
+       folder, which O_RDWR needs. */
     const bool reads = output->spool != NULL;
     int descriptor = temporary_create(output->target, reads ? O_RDWR : O_WRONLY,
                                       replaced == NULL ? 0666 : 0600, &output->temporary);
@@ -146,7 +146,7 @@ static enum status open_temporary(struct output *output, const struct stat *repl
     return open_descriptor(output, descriptor, reads ? "w+b" : "wb", error);
 }
 
-/* Opens a path by its kind: a regular or new file, a device or pipe; directories are refused. */
+/* Opens a file, device or pipe. */
 static enum status open_path(struct output *output, const char *path, struct error *error)
 {
     struct stat existing;
@@ -169,7 +169,7 @@ enum status output_open(struct output *output, const char *path, const char *spo
     if (output->name == NULL)
         return STATUS_FAILED;
 
-    /* A duplicate, so that closing it leaves descriptor 1 open. */
+    /* Duplicate stdout: descriptor 1 must stay open. */
     enum status status = standard ? open_stream(output, fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), error)
                                   : open_path(output, path, error);
     if (status != STATUS_OK) {
@@ -200,27 +200,21 @@ enum status output_check(const char *path, struct error *error)
     return status;
 }
 
-/* Writes all buffered bytes, and syncs to disk if the output is durable. */
-static enum status flush_output(const struct output *output, struct error *error)
-{
-    errno = EIO; /* in case ferror reports an earlier failure */
-    if (fflush(output->file) != 0 || ferror(output->file))
-        return fail_writing(error, errno);
-    bool sync = output->durable && output->temporary != NULL;
-    if (sync && fsync(fileno(output->file)) != 0 && errno != EINVAL) /* some file systems cannot */
-        return fail_writing(error, errno);
-    return STATUS_OK;
-}
-
 enum status output_commit(struct output *output, struct error *error)
 {
     FILE *file = output->file;
     const int copy_to = output->copy_to;
-    enum status status = flush_output(output, error);
+    enum status status = STATUS_OK;
+    errno = EIO; /* in case ferror reports an earlier failure */
+    /* Some file systems cannot sync: EINVAL. */
+    if (fflush(file) != 0 || ferror(file) ||
+        (output->durable && output->temporary != NULL && fsync(fileno(file)) != 0 && errno != EINVAL))
+        status = fail_writing(error, errno);
     if (status == STATUS_OK && copy_to >= 0)
         status = spool_drain(output->spool, file, copy_to, error);
 
-    /* Close, also after an error; report the first error. Network file systems report many only here. */
+    /* Close also after an error, and report the first error. Network file systems report many errors on
+     * close. */
     output->file = NULL;
     output->copy_to = -1;
     if (fclose(file) != 0 && status == STATUS_OK)

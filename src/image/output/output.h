@@ -18,23 +18,24 @@
 #include <sys/types.h>
 
 struct output {
-    FILE *file;        /* the format writes to it; NULL: closed */
-    char *name;        /* for messages: the path, or "standard output"; owned */
-    char *target;      /* final path with links resolved, owned; NULL for stdout, devices and pipes */
-    char *temporary;   /* name of the temporary file; NULL for stdout, devices and pipes. Of temporary.c */
-    int copy_to;       /* descriptor to which a spool is copied by the commit, owned; -1: there is no spool */
-    const char *spool; /* folder of the spool, the caller's; NULL: the format does not seek */
+    FILE *file;      /* the format writes to it; NULL: closed */
+    char *name;      /* the path, or "standard output", for messages; owned */
+    char *target;    /* final path with links resolved, owned; NULL for stdout, devices and pipes */
+    char *temporary; /* name of the temporary file, in temporary.c's table; NULL for stdout, devices and pipes
+                      */
+    int copy_to;     /* descriptor to which output_commit copies a spool, owned; -1: no spool */
+    const char *spool; /* folder of a spool, not owned; NULL: the format does not seek */
     bool durable;      /* set by the caller: sync to disk before the rename */
 };
 
-/* Opens an output, empty and at its start. A temporary file gets the permissions of the file that it will
- * replace, or 0666 less the umask. If `spool` (a folder) is not NULL, the format seeks: streams, devices and
- * pipes get a spool there. Fails if `path` is a directory or its folder cannot be written; then nothing is
- * left, and nothing needs to be abandoned. */
+/* Opens an empty output. A temporary file gets the permissions of the file that it will replace, or 0666 less
+ * the umask. `spool` is not NULL if the format seeks: then data for stdout, devices and pipes are collected
+ * in a temporary file in that folder. Fails if `path` is a directory, or its folder cannot be written; then
+ * nothing is left, and output_abandon need not be called. */
 enum status output_open(struct output *output, const char *path, const char *spool, struct error *error);
 
-/* Fails if output_open would fail because of the folder of a file: it is missing or cannot be written.
- * Creates nothing, so that a wrong path is reported before the work starts. */
+/* Fails like output_open if the folder of a file is missing or cannot be written, but creates nothing: a
+ * wrong path is reported before the work starts. */
 enum status output_check(const char *path, struct error *error);
 
 /* Flushes, checks for write errors (a full disk), then renames or copies. Closes the file in any case. The
@@ -44,38 +45,38 @@ enum status output_commit(struct output *output, struct error *error);
 /* Closes the output, removes it unless it was committed, and frees the members. May be called twice. */
 void output_abandon(struct output *output);
 
-/* Returns the file that a path leads to through symbolic links; it need not exist. The caller frees the path.
- * NULL on failure. */
+/* Returns the path after following symbolic links; the file need not exist. The caller frees it. NULL on
+ * failure. */
 char *resolve_links(const char *path, struct error *error);
 
-/* ---------------- temporary.c: temporary files, whose names a signal handler can find to remove them */
+/* ---------------- temporary.c: temporary files, which a signal handler can remove */
 
-/* Returns how many bytes of a name of `length` bytes its temporary file's name contains: at most 200, and
- * whole characters of UTF-8. */
+/* Returns the number of bytes of a file's name that its temporary file's name begins with: at most 200,
+ * without cutting a UTF-8 character. */
 int temporary_kept_length(const char *name, size_t length);
 
-/* Creates a hidden file in the folder of `target`, opens it with O_WRONLY or O_RDWR (`access`), and locks it.
- * *name receives its name, which is valid until temporary_forget. Returns a descriptor, or -1 with errno set.
- */
+/* Creates a hidden file in the folder of `target`, opens it with `access` (O_WRONLY or O_RDWR), and locks it.
+ * *name is valid until temporary_forget or temporary_remove. Returns a descriptor, or -1 with errno set. */
 int temporary_create(const char *target, int access, mode_t mode, char **name);
 
-/* Ends the file's registration after it was renamed. */
+/* Unregisters and unlocks a file that was renamed. */
 void temporary_forget(const char *name);
 
-/* Removes the file and ends its registration. */
+/* Removes and unregisters the file. */
 void temporary_remove(const char *name);
 
-/* Removes all temporary files and prevents new ones, as the program ends. Safe in a signal handler. */
+/* Removes all temporary files of this process, and lets temporary_create fail from now on. Safe in a signal
+ * handler. */
 void outputs_abandon(void);
 
 /* True after outputs_abandon. */
 bool outputs_are_abandoned(void);
 
-/* Removes temporary files of killed processes from a folder ("": the current one), but none that another
- * process may still be writing. */
+/* Removes temporary files that killed processes left in a folder ("": the current one), but none that may
+ * still be in use. */
 void outputs_clean(const char *folder);
 
-/* Returns the length of the folder's part of a path, with its slash; 0 for a bare name. */
+/* Returns the length of the folder in a path, with its slash; 0 for a bare name. */
 int folder_length(const char *path);
 
 #endif

@@ -1,22 +1,21 @@
 /* Temporary files: their names and locks, and their removal.
  *
- *     .photo.png.climg-1f2e3d4c-4711-0.tmp    in the folder of photo.png; machine, process, number
+ *     .photo.png.climg-1f2e3d4c-4711-0.tmp    in the folder of photo.png: machine, process, file number
  *
- * Three things remove files that were not renamed: output_abandon after an error; outputs_abandon at the end
- * of the process, which may be in a signal handler, so that names are in a static table of slots; and
- * outputs_clean, in a later run into the folder, after a process was killed.
+ * Files that were not renamed are removed by output_abandon after an error; by outputs_abandon at the end of
+ * the process, which may be in a signal handler, so that names are in a static table of slots; or, if the
+ * process was killed, by outputs_clean in a later run that writes to the same folder.
  *
- * outputs_clean must not remove a file that is in use. The process ID in the name does not show if the
- * process still runs: it may be on another machine that shares the folder, or the ID may have been reused.
- * So climg locks a temporary file (flock) until it is renamed, and the kernel drops the lock when the process
- * dies. A locked file is in use.
+ * outputs_clean must not remove a file that is in use. The process ID does not tell: the process may run on
+ * another machine that shares the folder, or the ID may have been reused. So climg locks a temporary file
+ * (flock) until it is renamed; the kernel drops the lock when the process dies. A locked file is in use.
  *
  * A file that is not locked may still be in use on another machine: NFS passes locks to its server, but
  * Lustre and BeeGFS keep them local unless mounted otherwise, and some file systems have none. So an unlocked
  * file is removed at once only if this machine created it. Its name says so, by a hash of the random number
  * of the boot (boot_id); containers on one kernel share that number and the locks. Other unlocked files are
- * removed if nothing was written to them for an hour. If such a file is in use all the same, because its
- * process slept for so long, its rename fails, and the file is reported as failed. */
+ * removed if nothing was written to them for an hour. If the process of such a file was merely suspended, its
+ * rename fails, and it reports the file as failed. */
 #include "base/sums.h"
 #include "base/text.h"
 #include "image/output/output.h"
@@ -38,31 +37,32 @@
 #include <unistd.h>
 
 enum {
-    SLOT_COUNT = 256,   /* temporary files of a process at a time */
-    TRIES = 100,        /* names for one file */
+    SLOT_COUNT = 256,   /* maximum number of temporary files of a process at a time */
+    TRIES = 100,        /* names that are tried for one file */
     FOREIGN_AGE = 3600, /* seconds without a write, after which another machine's unlocked file is removed */
-    OPENING_MS = 500    /* longest wait for a file that another thread is creating */
+    OPENING_MS = 500    /* milliseconds to wait for a file that another thread is creating */
 };
 
-/* FREE ─▶ CLAIMED by a thread ─▶ OPENING: open() may create the file ─▶ LIVE: it exists ─▶ FREE. */
+/* FREE ─▶ CLAIMED by a thread ─▶ OPENING: it calls open() ─▶ LIVE: the file exists ─▶ FREE. */
 enum slot_state { SLOT_FREE, SLOT_CLAIMED, SLOT_OPENING, SLOT_LIVE };
 
-/* A temporary file. Names are in the array, as a signal handler may run while another thread frees memory. */
+/* A temporary file. The name is an array: a signal handler could not rely on memory that another thread may
+ * free. */
 struct slot {
     atomic_int state; /* enum slot_state; the name is valid while it is OPENING or LIVE */
     char name[PATH_MAX];
-    int lock_fd; /* a second descriptor that keeps the file locked until it has its final name; -1: none */
+    int lock_fd; /* duplicate that keeps the file locked after output_commit closed it; -1: none */
 };
 
 static struct slot slots[SLOT_COUNT];
-static atomic_bool no_new_files; /* the program is ending: no more files are created */
+static atomic_bool no_new_files; /* set by outputs_abandon */
 
 int folder_length(const char *path)
 {
     return (int)(name_base(path) - path);
 }
 
-/* Returns a number that identifies this kernel since its boot; without /proc, the host. */
+/* Returns a hash of the boot ID, or without /proc of the host's name. */
 static uint32_t machine_number(void)
 {
     char text[256] = "";
@@ -76,16 +76,10 @@ static uint32_t machine_number(void)
 
 int temporary_kept_length(const char *name, size_t length)
 {
-    enum { LONGEST = 200 }; /* bytes */
-    if (length <= LONGEST)
-        return (int)length;
-    int kept = LONGEST;
-    while (kept > 0 && (name[kept] & 0xc0) == 0x80)
-        kept--;
-    return kept;
+    return (int)utf8_fit(name, length, 200);
 }
 
-/* Prints the name of a temporary file. False if it is too long. */
+/* Sets the slot's name. False if it is too long. */
 static bool print_name(struct slot *slot, const char *target, int number)
 {
     const int folder = folder_length(target);
@@ -95,8 +89,8 @@ static bool print_name(struct slot *slot, const char *target, int number)
     return length > 0 && (size_t)length < sizeof slot->name;
 }
 
-/* Locks a file that was just created. Returns false if outputs_clean of another process has locked or removed
- * it meanwhile. True also on file systems without locks. */
+/* Locks a new file. False if outputs_clean of another process has already locked or removed it. True also on
+ * file systems without locks. */
 static bool lock_new(int descriptor)
 {
     struct stat there;
@@ -106,7 +100,7 @@ static bool lock_new(int descriptor)
 }
 
 /* Creates and locks the file of a claimed slot. Returns a descriptor, or -1 with errno set: EEXIST if another
- * number may work. */
+ * number should be tried. */
 static int slot_create_file(struct slot *slot, const char *target, int number, int access, mode_t mode)
 {
     int descriptor = -1;
@@ -114,8 +108,8 @@ static int slot_create_file(struct slot *slot, const char *target, int number, i
         errno = ENAMETOOLONG;
         return -1;
     }
-    /* The state changes before the file exists: outputs_abandon, in another thread, either sees OPENING and
-       waits, or its `no_new_files` is seen here. */
+    /* Set the state before testing no_new_files: outputs_abandon, in another thread, then sees OPENING and
+       waits, or has set no_new_files before the test. */
     atomic_store(&slot->state, SLOT_OPENING);
     if (atomic_load(&no_new_files))
         errno = EINTR;
@@ -134,9 +128,8 @@ static int slot_create_file(struct slot *slot, const char *target, int number, i
     return descriptor;
 }
 
-/* Registers outputs_abandon for exit(), which a library may call. Handlers run in reverse order of
- * registration. Drivers are loaded before the first output is opened, so files are removed before the
- * drivers' handlers run. */
+/* Registers outputs_abandon for exit(), which a library may call. Handlers run in reverse order: those of
+ * drivers, which are loaded before the first output is opened, run later. */
 static void abandon_at_exit(void)
 {
     atexit(outputs_abandon);
@@ -157,8 +150,8 @@ int temporary_create(const char *target, int access, mode_t mode, char **name)
         return -1;
     }
 
-    /* The slot's number distinguishes the files of one process. A file of that name can only be left from an
-     * earlier process, or belong to another machine. */
+    /* Slots have different numbers, so a file of that name was left by an earlier process, or belongs to
+     * another machine. */
     int descriptor = -1;
     for (int i = 0; descriptor < 0 && i < TRIES; i++) {
         descriptor = slot_create_file(slot, target, (int)(slot - slots) + i * SLOT_COUNT, access, mode);
@@ -195,8 +188,8 @@ void outputs_abandon(void)
     int saved_errno = errno;
     atomic_store(&no_new_files, true);
     for (int i = 0; i < SLOT_COUNT; i++) {
-        /* Wait for a file that is being created, for a limited time: its thread may be stopped for good, by
-           the signal whose handler this is or on a hanging file system. */
+        /* Wait for a file that is being created, but not forever: its thread may be stopped by the signal
+           whose handler this is, or hang on its file system. */
         for (int wait = 0; wait < OPENING_MS && atomic_load(&slots[i].state) == SLOT_OPENING; wait++)
             nanosleep(&millisecond, NULL);
         if (atomic_load(&slots[i].state) >= SLOT_OPENING)
@@ -210,7 +203,7 @@ bool outputs_are_abandoned(void)
     return atomic_load(&no_new_files);
 }
 
-/* True for names of print_name; *machine receives the machine's number. */
+/* True for names as print_name sets; *machine is the number in the name. */
 static bool is_temporary(const char *name, uint32_t *machine)
 {
     static const char mark[] = ".climg-";
@@ -224,19 +217,19 @@ static bool is_temporary(const char *name, uint32_t *machine)
     return end > 0 && found[end] == '\0';
 }
 
-/* Removes a temporary file unless it may be in use. `ours`: this machine created it. */
-static void remove_unused(int folder, const char *name, bool ours)
+/* Removes a temporary file unless it may be in use. `is_ours`: this machine created it. */
+static void remove_unused(int folder, const char *name, bool is_ours)
 {
     struct stat opened, named;
     int descriptor = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0)
         return;
-    /* If another process holds the lock, the file is in use. If this process got the lock and this machine
-       created the file, it is unused. Otherwise its age decides. */
+    /* The file is in use if another process has locked it, and unused if this process could lock it and this
+       machine created it. Otherwise its age decides. */
     const bool locked = flock(descriptor, LOCK_EX | LOCK_NB) == 0, in_use = !locked && errno == EWOULDBLOCK;
     if (!in_use && fstat(descriptor, &opened) == 0 &&
-        ((locked && ours) || time(NULL) - opened.st_mtim.tv_sec > FOREIGN_AGE) &&
-        /* Another file may have got the name since it was opened. */
+        ((locked && is_ours) || time(NULL) - opened.st_mtim.tv_sec > FOREIGN_AGE) &&
+        /* Another file may have got the name after openat(). */
         fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && opened.st_dev == named.st_dev &&
         opened.st_ino == named.st_ino)
         unlinkat(folder, name, 0);

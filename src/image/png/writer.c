@@ -141,7 +141,7 @@ static enum status compress_segment(struct part *part, struct error *error)
     const unsigned char *bytes = segment->filtered;
     segment->data_size = 0;
     bool done = deflateReset(&segment->deflate) == Z_OK;
-    if (part->first)
+    if (part->number == 0)
         add_zlib_header(segment);
     for (size_t i = 0; i < part->count; i++) {
         const unsigned char *above = part->rows + i * idat->row_size - idat->row_size;

@@ -5,7 +5,7 @@
  *                 complex of two floats of 32
  *     channels    1 to 4: gray, RGB, a palette or JPEG's YCbCr; with or without alpha
  *     storage     strips or tiles, planes interleaved or separate, every codec of the installed libtiff
- *     inks        CMYK and L*a*b* of 8 and 16 bits, which image/reader.c converts
+ *     colours     CMYK and L*a*b* of 8 and 16 bits, which the caller converts
  *     refused     sensor data, other YCbCr, more channels, pages with depth
  *
  * libtiff corrects some tags and ignores others. If that could give wrong pixels, the page is refused:
@@ -189,9 +189,9 @@ static enum status choose_colour(struct tiff_layout *layout, int *colours, struc
         (layout->bits == 8 || layout->bits == 16) &&
         (is_lab ? layout->samples == 3
                 : layout->photometric == PHOTOMETRIC_SEPARATED && layout->samples == 4)) {
-        layout->inks = !is_lab                                     ? INKS_CMYK
-                       : layout->photometric == PHOTOMETRIC_CIELAB ? INKS_CIELAB
-                                                                   : INKS_ICCLAB;
+        layout->colour_model = !is_lab                                     ? COLOUR_MODEL_CMYK
+                               : layout->photometric == PHOTOMETRIC_CIELAB ? COLOUR_MODEL_CIELAB
+                                                                           : COLOUR_MODEL_ICCLAB;
         *colours = layout->samples;
         return STATUS_OK;
     }
@@ -370,8 +370,8 @@ void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wid
     info->premultiplied = info->alpha && has_extras && types[0] == EXTRASAMPLE_ASSOCALPHA;
     info->type = choose_type(layout, wide_palette);
     info->bits = layout->bits % 8 != 0 ? layout->bits : 0;
-    info->inks = layout->inks;
-    if (layout->inks != INKS_NONE) {
+    info->colour_model = layout->colour_model;
+    if (layout->colour_model != COLOUR_MODEL_RGB) {
         info->alpha = info->premultiplied = false;
         info->type = layout->bits == 8 ? SAMPLE_UINT8 : SAMPLE_UINT16;
         if (TIFFGetField(tiff, TIFFTAG_WHITEPOINT, &white) && white[0] > 0 && white[1] > 0 &&

@@ -255,7 +255,7 @@ static enum status open_page(struct tiff_reader *reader, int page, struct error 
         if (reader->unconverted == NULL)
             return STATUS_FAILED;
     }
-    reader->base.plain = reader->layout.compression == COMPRESSION_NONE && !reader->layout.separate &&
+    reader->base.uncompressed = reader->layout.compression == COMPRESSION_NONE && !reader->layout.separate &&
                          !reader->layout.tiled && reader->unconverted == NULL;
     reader->base.memory = reader->decoder.memory + tiff_prefetch_memory(reader->prefetch);
 

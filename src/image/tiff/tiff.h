@@ -116,10 +116,10 @@ struct tiff_layout {
     bool separate;          /* each channel is a plane of its own (PLANARCONFIG_SEPARATE) */
     bool tiled;             /* in tiles, not strips */
     bool needs_rgba;        /* YCbCr that only libtiff's RGBA interface converts */
-    enum inks inks;         /* INKS_NONE, or the kind of CMYK or L*a*b* */
-    bool palette;           /* samples are indices into ColorMap */
-    bool inverted;          /* 0 is white: min-is-white of unsigned integers */
-    uint64_t row_size;      /* bytes of a decoded row, all samples interleaved, no padding but to a byte */
+    enum colour_model colour_model;
+    bool palette;      /* samples are indices into ColorMap */
+    bool inverted;     /* unsigned integers of which 0 is white */
+    uint64_t row_size; /* bytes of a decoded row, all samples interleaved, no padding but to a byte */
 };
 
 /* Reads the tags of the current directory. Refuses layouts that climg does not read, with a message that says

@@ -3,10 +3,10 @@
  *     file ─▶ memory ─▶ demultiplexer ─▶ metadata; pixels, in pieces ─▶ decoder ─▶ canvas ─▶ rows
  *     rows ─▶ picture ─▶ after the last row: encoder ─▶ multiplexer, metadata ─▶ file
  *
- * EXIF and XMP follow the pixels, so that a file is read whole when it is opened. With pieces, stages begin
- * before the last row is decoded, and the error of a damaged file has the number of its rows. VP8 (lossy) has
- * no checksum: a flipped bit mostly changes pixels. The encoder runs on one thread, so that files are the
- * same on every machine. */
+ * EXIF and XMP follow the pixels, so webp_open reads the whole file. The decoder gets the pixels in pieces:
+ * stages begin before the last row is decoded, and the message of a damaged file has the number of decoded
+ * rows. VP8 (lossy) has no checksum: a flipped bit mostly changes pixels. The encoder runs on one thread, so
+ * that files are the same on every machine. */
 #include "base/text.h"
 #include "image/codec.h"
 
@@ -20,21 +20,21 @@
 #include <webp/mux.h>
 
 enum {
-    METADATA_COPIES = 3,       /* the reader's, the output's, and what changes them */
-    PIECE_SIZE_MIN = 64 << 10, /* bytes that are decoded at once, */
-    PIECES_MAX = 64,           /* but no more pieces, as libwebp parses some headers again for each */
+    METADATA_COPIES = 3,       /* the reader's, the output's, and one while the output's is changed */
+    PIECE_SIZE_MIN = 64 << 10, /* bytes that are decoded at a time */
+    PIECES_MAX = 64,           /* per picture: libwebp parses some headers again for each piece */
 };
 
 struct webp_reader {
     struct reader base;       /* must be first */
-    unsigned char *data;      /* the file; owned */
-    size_t size;              /* bytes of it */
+    unsigned char *data;      /* the whole file; owned */
+    size_t size;              /* bytes of `data` */
     WebPDemuxer *demuxer;     /* of `data` */
     WebPIterator frame;       /* the picture, or the first frame of an animation, in `data` */
-    WebPIDecoder *decoder;    /* of the frame; writes to the canvas */
-    unsigned char *canvas;    /* owned; NULL before the first row is asked for */
-    size_t decoded;           /* bytes of the frame that the decoder has */
-    uint32_t next_row, ready; /* of the canvas: the next one to be read, the number of complete ones */
+    WebPIDecoder *decoder;    /* decodes the frame to the canvas */
+    unsigned char *canvas;    /* all rows; owned; NULL before the first one is read */
+    size_t decoded;           /* bytes of the frame that the decoder has received */
+    uint32_t next_row, ready; /* of the canvas: the next row to read, the number of decoded rows */
 };
 
 /* Fails: "damaged WebP: data are missing in a file of 90 bytes; decoded 3 of 10 rows". */
@@ -47,7 +47,7 @@ static enum status fail_damaged(const struct webp_reader *reader, const char *wh
     return STATUS_FAILED;
 }
 
-/* Returns the first chunk of that name, in the file's memory; no bytes if it is missing. */
+/* Returns the first chunk of that name, which is in reader->data; no bytes if it is missing. */
 static WebPData find_chunk(struct webp_reader *reader, const char *name)
 {
     WebPChunkIterator chunk;
@@ -60,28 +60,28 @@ static WebPData find_chunk(struct webp_reader *reader, const char *name)
 
 static enum status webp_open(struct reader *base, struct error *error)
 {
-    static const char exif_name[] = "Exif\0"; /* precedes EXIF in a JPEG, and in WebPs of some programs */
+    static const char exif_name[] = "Exif\0"; /* precedes EXIF in a JPEG; some programs copy it to a WebP */
     struct webp_reader *reader = (struct webp_reader *)base;
     struct image_info *info = &base->info;
     const WebPIterator *frame = &reader->frame;
     WebPDemuxState state;
-    struct stat there;
-    if (fstat(fileno(base->file), &there) != 0)
-        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
-    if (base->options.memory > 0 && (uint64_t)there.st_size > base->options.memory)
+    struct stat file_stat;
+    if (fstat(fileno(base->file), &file_stat) != 0)
+        return fail_reading(error);
+    if (base->options.memory > 0 && (uint64_t)file_stat.st_size > base->options.memory)
         return fail_memory(error, "the file is larger than what --memory-limit leaves for it; raise it");
-    reader->data = allocate((size_t)there.st_size, "WebP", error);
+    reader->data = allocate((size_t)file_stat.st_size, "WebP", error);
     if (reader->data == NULL)
         return STATUS_FAILED;
-    reader->size = fread(reader->data, 1, (size_t)there.st_size, base->file);
+    reader->size = fread(reader->data, 1, (size_t)file_stat.st_size, base->file);
     if (ferror(base->file))
-        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+        return fail_reading(error);
     reader->demuxer = WebPDemuxPartial(&(WebPData){reader->data, reader->size}, &state);
     if (reader->demuxer == NULL || !WebPDemuxGetFrame(reader->demuxer, 1, &reader->frame) ||
         frame->width == 0 || (frame->complete && state != WEBP_DEMUX_DONE /* EXIF may be missing */))
         return fail_damaged(reader, "chunks are damaged or missing", error);
 
-    /* A frame of an animation may be smaller than the canvas, which is transparent around it. */
+    /* A frame of an animation may be smaller than the canvas, which then is transparent around the frame. */
     info->width = WebPDemuxGetI(reader->demuxer, WEBP_FF_CANVAS_WIDTH);
     info->height = WebPDemuxGetI(reader->demuxer, WEBP_FF_CANVAS_HEIGHT);
     info->lossless = frame->fragment.size > 4 && memcmp(frame->fragment.bytes, "VP8L", 4) == 0;
@@ -91,7 +91,7 @@ static enum status webp_open(struct reader *base, struct error *error)
     info->type = SAMPLE_UINT8;
     if (WebPDemuxGetI(reader->demuxer, WEBP_FF_FRAME_COUNT) > 1)
         metadata_warn(&info->metadata, "is an animation, of which only the first frame is read");
-    /* libwebp keeps pixels of lossless pictures, and alpha, as words of 4 bytes, too. */
+    /* For lossless pictures and alpha, libwebp also keeps the pixels as words of 4 bytes. */
     base->memory = reader->size + row_size(info) * info->height * (info->alpha || info->lossless ? 3 : 1);
     const WebPData icc = find_chunk(reader, "ICCP"), xmp = find_chunk(reader, "XMP ");
     WebPData exif = find_chunk(reader, "EXIF");
@@ -102,28 +102,28 @@ static enum status webp_open(struct reader *base, struct error *error)
         metadata_set_blob(&info->metadata.exif, exif.bytes, exif.size, error) != STATUS_OK ||
         metadata_set_text(&info->metadata, XMP_KEY, (const char *)xmp.bytes, xmp.size, error) != STATUS_OK)
         return STATUS_FAILED;
-    info->metadata.orientation = exif_orientation(&info->metadata.exif); /* 0 if it is missing */
+    info->metadata.orientation = exif_orientation(&info->metadata.exif); /* 0: unknown */
     return STATUS_OK;
 }
 
-/* Decodes the next piece of the frame. Allocates the canvas before the first one. */
+/* Decodes the next piece of the frame. Allocates the canvas before the first piece. */
 static enum status decode_piece(struct webp_reader *reader, struct error *error)
 {
     const struct image_info *info = &reader->base.info;
     const WebPIterator *frame = &reader->frame;
     if (reader->canvas == NULL) {
-        /* The demultiplexer has checked that the frame is within the canvas. */
+        /* The demultiplexer has checked that the frame is inside the canvas. */
         const size_t row = row_size(info), all = row * info->height,
-                     place = (size_t)frame->y_offset * row + (size_t)frame->x_offset * pixel_size(info);
+                     offset = (size_t)frame->y_offset * row + (size_t)frame->x_offset * pixel_size(info);
         reader->canvas = allocate_zeroed(all, 1, "WebP", error);
         if (reader->canvas == NULL)
             return STATUS_FAILED;
         reader->decoder =
-            WebPINewRGB(info->alpha ? MODE_RGBA : MODE_RGB, reader->canvas + place, all - place, (int)row);
+            WebPINewRGB(info->alpha ? MODE_RGBA : MODE_RGB, reader->canvas + offset, all - offset, (int)row);
     }
     const size_t size = frame->fragment.size, left = size - reader->decoded;
     const size_t piece = size / PIECES_MAX > PIECE_SIZE_MIN ? size / PIECES_MAX : PIECE_SIZE_MIN;
-    if (left == 0) /* the decoder has all, and waits for more */
+    if (left == 0) /* the decoder waits for more */
         return fail_damaged(reader, "data are missing", error);
     reader->decoded += left < piece ? left : piece;
     const VP8StatusCode code = WebPIUpdate(reader->decoder, frame->fragment.bytes, reader->decoded);
@@ -174,16 +174,16 @@ enum { QUALITY_DEFAULT = 80, LOSSLESS_LEVEL_DEFAULT = 6 /* of 0 to 9; libwebp's 
 struct webp_writer {
     struct writer base;  /* must be first */
     WebPPicture picture; /* all rows so far */
-    uint32_t next_row;   /* to be written */
+    uint32_t next_row;   /* index of the next row */
 };
 
-/* True if requested, or as the input if no quality is. */
+/* True if requested, or if the input is lossless and no quality is requested. */
 static bool is_lossless(const struct writer_options *options, const struct image_info *info)
 {
     return options->lossless || (options->quality == 0 && info->lossless);
 }
 
-/* Bytes a pixel, measured with noise; photographs take a quarter, and without loss two thirds. */
+/* Measured bytes per pixel for noise. Lossy photographs take a quarter of this, lossless ones two thirds. */
 static uint64_t webp_memory(const struct writer_options *options, const struct image_info *info)
 {
     enum { LOSSY = 36, LOSSLESS = 56 };
@@ -195,14 +195,16 @@ static enum status webp_begin_page(struct writer *base, const struct image_info 
     WebPPicture *picture = &((struct webp_writer *)base)->picture;
     if (info->width > WEBP_MAX_DIMENSION || info->height > WEBP_MAX_DIMENSION)
         return fail(error, STATUS_FAILED, "WebP holds at most 16383 pixels along an axis; write PNG or TIFF");
-    const bool has_begun = WebPPictureInit(picture); /* false: the headers are of another version */
+    const bool is_initialised =
+        WebPPictureInit(picture); /* false: headers of another version than the library */
     picture->width = (int)info->width;
     picture->height = (int)info->height;
-    picture->use_argb = 1; /* a word for each pixel, which the encoder converts to YUV itself */
-    return has_begun && WebPPictureAlloc(picture) ? STATUS_OK : fail_memory(error, "out of memory for WebP");
+    picture->use_argb = 1; /* one word per pixel; the encoder converts them to YUV */
+    return is_initialised && WebPPictureAlloc(picture) ? STATUS_OK
+                                                       : fail_memory(error, "out of memory for WebP");
 }
 
-/* Copies rows to the picture: words of alpha, red, green and blue. Gray becomes RGB. */
+/* Copies rows to the picture, as words of alpha, red, green and blue. Gray becomes RGB. */
 static enum status webp_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                               struct error *error)
 {
@@ -219,24 +221,26 @@ static enum status webp_write(struct writer *base, const void *rows, size_t pitc
     return STATUS_OK;
 }
 
-/* Encodes the picture, as a file without metadata. Effort and levels are libwebp's own by default. */
+/* Encodes the picture to a file in memory, without metadata. Defaults are libwebp's. */
 static enum status encode(struct webp_writer *writer, WebPMemoryWriter *memory, struct error *error)
 {
     const struct writer_options *options = &writer->base.options;
     WebPPicture *picture = &writer->picture;
     const int level = options->compression;
     WebPConfig config;
-    WebPConfigInit(&config); /* fails only where WebPPictureInit does */
+    WebPConfigInit(&config); /* would fail as WebPPictureInit does */
     config.quality = (float)(options->quality > 0 ? options->quality : QUALITY_DEFAULT);
     config.method = level < 0 ? config.method : 2 * level / 3; /* 0 to 6 */
-    /* A partition has at most 16 MiB, which noise of 8 megapixels fills at quality 100: take 1 or 2^3. */
+    /* A partition has at most 16 MiB, which 8 megapixels of noise fill at quality 100. 3: eight partitions.
+     */
     config.partitions = picture->height > (4 << 20) / picture->width ? 3 : 0;
     config.exact = is_lossless(options, &writer->base.info); /* keeps colours where alpha is 0 */
     if (config.exact)
         WebPConfigLosslessPreset(&config, level < 0 ? LOSSLESS_LEVEL_DEFAULT : level);
     picture->writer = WebPMemoryWrite;
-    picture->custom_ptr = memory; /* of WebPMemoryWrite */
-    /* libwebp 1.2.4 returns success with half a file if memory runs out at the end of lossless coding. */
+    picture->custom_ptr = memory; /* argument of WebPMemoryWrite */
+    /* libwebp 1.2.4 returns success with half a file if memory runs out at the end of lossless coding: decode
+     * it. */
     const bool encoded = WebPEncode(&config, picture);
     uint8_t *decoded = encoded && config.exact ? WebPDecodeRGB(memory->mem, memory->size, NULL, NULL) : NULL;
     WebPFree(decoded);
@@ -249,19 +253,19 @@ static enum status encode(struct webp_writer *writer, WebPMemoryWriter *memory, 
     return fail(error, STATUS_FAILED, "has more detail than WebP holds; lower --quality, or write PNG");
 }
 
-/* The profile of a gray picture is for gray, and its pixels become RGB. */
+/* Not for gray pictures: their profile is for gray, and their pixels become RGB. */
 static bool webp_holds_icc(const struct blob *icc, int channels)
 {
     return channels > 2 && icc_is_for(icc, channels);
 }
 
-/* True on success. Without data there is nothing to do. */
+/* Adds a chunk, unless it is empty. False: out of memory. */
 static bool put_chunk(WebPMux *mux, const char *name, const void *data, size_t size)
 {
     return size == 0 || WebPMuxSetChunk(mux, name, &(WebPData){data, size}, 0) == WEBP_MUX_OK;
 }
 
-/* Encodes the picture, adds the metadata, and writes the file. */
+/* Encodes the picture, adds metadata, and writes the file. */
 static enum status webp_end_page(struct writer *base, struct error *error)
 {
     const struct metadata *metadata = &base->info.metadata;
@@ -275,13 +279,13 @@ static enum status webp_end_page(struct writer *base, struct error *error)
     if (status == STATUS_OK)
         status = exif_with_orientation(metadata, true, &exif, error);
     WebPMux *mux = status == STATUS_OK ? WebPMuxCreate(&(WebPData){encoded.mem, encoded.size}, 0) : NULL;
-    const bool made = mux != NULL && put_chunk(mux, "ICCP", metadata->icc.data, icc_size) &&
-                      put_chunk(mux, "EXIF", exif.data, exif.size) &&
-                      put_chunk(mux, "XMP ", xmp, xmp == NULL ? 0 : strlen(xmp)) &&
-                      WebPMuxAssemble(mux, &file) == WEBP_MUX_OK;
-    if (status == STATUS_OK && !made)
+    const bool is_complete = mux != NULL && put_chunk(mux, "ICCP", metadata->icc.data, icc_size) &&
+                             put_chunk(mux, "EXIF", exif.data, exif.size) &&
+                             put_chunk(mux, "XMP ", xmp, xmp == NULL ? 0 : strlen(xmp)) &&
+                             WebPMuxAssemble(mux, &file) == WEBP_MUX_OK;
+    if (status == STATUS_OK && !is_complete)
         status = fail_memory(error, "out of memory for WebP");
-    if (made && fwrite(file.bytes, 1, file.size, base->output.file) != file.size)
+    if (is_complete && fwrite(file.bytes, 1, file.size, base->output.file) != file.size)
         status = fail_writing(error, errno);
     WebPMuxDelete(mux);
     WebPDataClear(&file);
@@ -314,7 +318,7 @@ static const char *webp_compression(const struct image_info *info)
     return info->lossless ? "lossless" : "lossy";
 }
 
-/* XMP is the only text. */
+/* True for XMP, the only text of a WebP. */
 static bool webp_holds_text(const struct text_entry *text)
 {
     return text->item == NULL && strcmp(text->key, XMP_KEY) == 0;
@@ -332,24 +336,26 @@ static void webp_leave_out(struct image_info *info)
         metadata_leave_out(metadata, "the colour space");
 }
 
-/* RIFF says how long the file is. */
+/* Compares the file's size with the size in the RIFF header. */
 static enum status webp_examine(FILE *file, struct metadata *notes, struct error *error)
 {
     unsigned char head[8];
     if (fread(head, 1, sizeof head, file) != sizeof head || fseeko(file, 0, SEEK_END) != 0)
-        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+        return fail_reading(error);
     const uint64_t size = sizeof head + (head[4] | head[5] << 8 | head[6] << 16 | (uint64_t)head[7] << 24);
-    const uint64_t whole = size + size % 2, there = (uint64_t)ftello(file);
-    format_warn_surplus(notes, there > whole ? there - whole : 0);
+    const uint64_t expected = size + size % 2, actual = (uint64_t)ftello(file);
+    format_warn_surplus(notes, actual > expected ? actual - expected : 0);
     return STATUS_OK;
 }
 
 const struct format format_webp = {
     .name = "WebP",
     .extensions = (const char *const[]){"webp", NULL},
-    .lossy = true, /* also for files without loss: a file that nothing changes is copied */
+    .lossy = true, /* also for lossless files: a file that nothing changes is copied */
     .coding = CODING_QUALITY | CODING_LOSSLESS | CODING_COMPRESSION,
-    .holds = {.types = 1u << SAMPLE_UINT8, .channels = CHANNELS_ALL, .texts = true}, /* gray as RGB */
+    .holds = {.types = 1u << SAMPLE_UINT8,
+              .channels = CHANNELS_ALL,
+              .texts = true}, /* gray is written as RGB */
     .recognise = webp_recognise,
     .compression = webp_compression,
     .examine = webp_examine,

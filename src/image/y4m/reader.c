@@ -7,7 +7,6 @@
  * frame that is asked for, or with the first error, which the frame carries to the caller. */
 #include "image/y4m/y4m.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,30 +14,30 @@ struct y4m_reader {
     struct reader base; /* must be first */
 
     struct y4m stream;
-    char header[Y4M_HEADER]; /* the stream's line */
+    char header[Y4M_HEADER]; /* the header line */
 
     /* The current page. */
-    char line[Y4M_LINE];     /* before its frame */
-    uint32_t row;            /* the next to be read */
+    char line[Y4M_LINE];     /* the line of its frame */
+    uint32_t row;            /* the next row to read */
     struct y4m_frame *frame; /* popped from ring.ready; NULL before the first row of the first frame */
 
-    /* The thread's, after the ring was opened. */
+    /* Used only by the thread while it runs, except for the ring. */
     struct y4m_ring ring;
-    int number;         /* of frames whose line was read */
-    uint16_t *wide;     /* table from samples of 9 to 15 bits to 16 bits; NULL for 8 and 16 bits */
-    unsigned char *raw; /* planes as they are in the file */
+    int number;         /* number of frames whose line was read */
+    uint16_t *to_16;    /* owned: maps samples of 9 to 15 bits to 16 bits; NULL for 8 and 16 bits */
+    unsigned char *raw; /* owned: planes as they are in the file */
 };
 
-/* Fails: with the error of the last read if there was one. */
+/* Fails with the I/O error if there was one, else because the file is damaged. */
 static enum status y4m_damaged(struct y4m_reader *reader, const char *what, struct error *error)
 {
     if (ferror(reader->base.file))
-        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+        return fail_reading(error);
     return fail(error, STATUS_FAILED, "damaged Y4M: %s", what);
 }
 
-/* Appends the rest of a line, without its newline, to the `*size` bytes in `text`. False if the file ended,
- * or if the line does not fit `room` bytes. */
+/* Reads the rest of a line without its newline, and appends it to the *size bytes in `text`. False if the
+ * file ends, the line has a NUL, or does not fit `room` bytes. */
 static bool y4m_read_line(FILE *file, char *text, size_t room, size_t *size)
 {
     int byte = getc_unlocked(file);
@@ -50,20 +49,20 @@ static bool y4m_read_line(FILE *file, char *text, size_t room, size_t *size)
     return byte == '\n';
 }
 
-/* Reads the line before a frame, and counts the frame. *more is false at the end of the file. */
+/* Reads a frame line, and counts the frame. *more is false at the end of the file. */
 static enum status read_frame_line(struct y4m_reader *reader, char line[Y4M_LINE], bool *more,
                                    struct error *error)
 {
     static const char frame[] = "FRAME";
     size_t size = 0;
-    const bool whole = y4m_read_line(reader->base.file, line, Y4M_LINE, &size);
-    *more = whole || size > 0 || ferror(reader->base.file) || !feof(reader->base.file);
+    const bool is_whole = y4m_read_line(reader->base.file, line, Y4M_LINE, &size);
+    *more = is_whole || size > 0 || ferror(reader->base.file) || !feof(reader->base.file);
     if (!*more)
         return STATUS_OK;
-    if (!whole && feof(reader->base.file))
+    if (!is_whole && feof(reader->base.file))
         return y4m_damaged(reader, "the last frame is cut off", error);
-    if (!whole || strncmp(line, frame, sizeof frame - 1) != 0 || (size > 5 && line[5] != ' '))
-        return y4m_damaged(reader, "no frame begins where one should", error);
+    if (!is_whole || strncmp(line, frame, sizeof frame - 1) != 0 || (size > 5 && line[5] != ' '))
+        return y4m_damaged(reader, "a frame does not begin with FRAME", error);
     reader->number++;
     return STATUS_OK;
 }
@@ -74,8 +73,8 @@ static enum status y4m_read_bytes(struct y4m_reader *reader, void *to, size_t si
     return read == size ? STATUS_OK : y4m_damaged(reader, "the last frame is cut off", error);
 }
 
-/* Copies a plane's samples to places that are `step` samples apart. Samples of more than 8 bits (low byte
- * first) are scaled to 16 bits. False if a sample has more bits than the stream's. */
+/* Copies the samples of a plane to `to`, `step` samples apart. Those of more than 8 bits, low byte first, are
+ * scaled to 16 bits. False if a sample has more bits than the header says. */
 static bool y4m_read_samples(const struct y4m_reader *reader, const unsigned char *from, size_t count,
                              unsigned char *to, size_t step)
 {
@@ -87,19 +86,20 @@ static bool y4m_read_samples(const struct y4m_reader *reader, const unsigned cha
     else
         for (size_t i = 0; i < count; i++) {
             const unsigned sample = from[2 * i] | (unsigned)from[2 * i + 1] << 8;
-            const uint16_t value = reader->wide != NULL ? reader->wide[sample & most] : (uint16_t)sample;
+            const uint16_t value = reader->to_16 != NULL ? reader->to_16[sample & most] : (uint16_t)sample;
             memcpy(to + 2 * i * step, &value, sizeof value);
             beyond |= sample & ~most;
         }
     return beyond == 0;
 }
 
-/* Reads the planes of a page from the file, and stores the page at `to`. */
+/* Reads the planes of a page from the file and converts them to the page at `to`. */
 static enum status read_part(struct y4m_reader *reader, int part, unsigned char *to, struct error *error)
 {
     const struct y4m *stream = &reader->stream;
-    const size_t plane = y4m_plane(stream, part), sample = y4m_sample(stream), count = plane / sample;
-    const bool is_direct = part == 0 && y4m_is_plain(stream);
+    const size_t plane = y4m_plane_size(stream, part), sample = y4m_sample_size(stream),
+                 count = plane / sample;
+    const bool is_direct = part == 0 && y4m_is_host_layout(stream);
     enum status status =
         y4m_read_bytes(reader, is_direct ? to : reader->raw, part == 0 ? plane : 2 * plane, error);
     if (status != STATUS_OK || is_direct)
@@ -111,7 +111,7 @@ static enum status read_part(struct y4m_reader *reader, int part, unsigned char 
                 : fail(error, STATUS_FAILED, "damaged Y4M: a sample has more than %d bits", stream->bits);
 }
 
-/* The thread. The first frame's line was read when the file was opened. */
+/* Main function of the thread. The line of the first frame was read by y4m_open. */
 static void *read_frames(void *context)
 {
     struct y4m_reader *reader = context;
@@ -130,7 +130,7 @@ static void *read_frames(void *context)
         if (frame->status == STATUS_OK)
             frame->status = read_part(reader, 0, frame->pages, &frame->error);
         if (frame->status == STATUS_OK && stream->parts > 1)
-            frame->status = read_part(reader, 1, frame->pages + y4m_plane(stream, 0), &frame->error);
+            frame->status = read_part(reader, 1, frame->pages + y4m_plane_size(stream, 0), &frame->error);
         more = frame->status == STATUS_OK && reader->number < reader_last_page(&reader->base);
         queue_push(&ring->ready, frame);
         frame = more ? queue_pop(&ring->idle) : NULL;
@@ -139,7 +139,7 @@ static void *read_frames(void *context)
     return NULL;
 }
 
-/* Makes the next frame that was read the current one; NULL after the last one. Fails with its error. */
+/* Pops the next frame that was read; NULL after the last one. Fails with the error of reading it. */
 static enum status next_frame(struct y4m_reader *reader, struct error *error)
 {
     reader->frame = queue_pop(&reader->ring.ready);
@@ -149,27 +149,27 @@ static enum status next_frame(struct y4m_reader *reader, struct error *error)
     return reader->frame->status;
 }
 
-/* Before the first row: allocates memory, starts the thread, and waits for the first frame. */
-static enum status need_frame(struct y4m_reader *reader, struct error *error)
+/* Unless it was done: allocates memory, starts the thread, and waits for the first frame. */
+static enum status open_first_frame(struct y4m_reader *reader, struct error *error)
 {
-    if (reader->ring.open)
+    if (reader->ring.is_open)
         return STATUS_OK;
     if (reader->stream.bits > 8 && reader->stream.bits < 16) {
         const uint32_t most = (1u << reader->stream.bits) - 1;
-        reader->wide = allocate((most + 1) * sizeof *reader->wide, "a table of samples", error);
-        if (reader->wide == NULL)
+        reader->to_16 = allocate((most + 1) * sizeof *reader->to_16, "a table of samples", error);
+        if (reader->to_16 == NULL)
             return STATUS_FAILED;
         for (uint32_t i = 0; i <= most; i++)
-            reader->wide[i] = (uint16_t)((i * UINT16_MAX + most / 2) / most);
+            reader->to_16[i] = (uint16_t)((i * UINT16_MAX + most / 2) / most);
     }
-    reader->raw = allocate(y4m_size(&reader->stream), "a frame", error);
+    reader->raw = allocate(y4m_frame_size(&reader->stream), "a frame", error);
     if (reader->raw == NULL)
         return STATUS_FAILED;
     enum status status = y4m_ring_open(&reader->ring, &reader->stream, read_frames, reader, error);
     return status == STATUS_OK ? next_frame(reader, error) : status;
 }
 
-/* Describes the page `part` of the current frame, and begins it. */
+/* Begins a page of the current frame. */
 static void y4m_describe(struct y4m_reader *reader, int part)
 {
     const struct y4m *stream = &reader->stream;
@@ -195,11 +195,11 @@ static enum status y4m_read(struct reader *base, void *rows, size_t pitch, uint3
                             struct error *error)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;
-    enum status status = need_frame(reader, error);
+    enum status status = open_first_frame(reader, error);
     if (status != STATUS_OK)
         return status;
     const size_t row = row_size(&base->info),
-                 at = base->info.video.part == 0 ? 0 : y4m_plane(&reader->stream, 0);
+                 at = base->info.video.part == 0 ? 0 : y4m_plane_size(&reader->stream, 0);
     const unsigned char *from = reader->frame->pages + at + reader->row * row;
     reader->row += count;
     for (uint32_t i = 0; i < count; i++)
@@ -207,7 +207,8 @@ static enum status y4m_read(struct reader *base, void *rows, size_t pitch, uint3
     return STATUS_OK;
 }
 
-/* Begins the next page of the frame, or returns the frame to the thread and begins the next frame. */
+/* Begins the next page of the frame; or after its last page, returns it to the thread and begins the next
+ * frame. */
 static enum status y4m_next_page(struct reader *base, bool *more, struct error *error)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;
@@ -217,7 +218,7 @@ static enum status y4m_next_page(struct reader *base, bool *more, struct error *
         y4m_describe(reader, next);
         return STATUS_OK;
     }
-    enum status status = need_frame(reader, error);
+    enum status status = open_first_frame(reader, error);
     if (status == STATUS_OK) {
         queue_push(&reader->ring.idle, reader->frame);
         status = next_frame(reader, error);
@@ -230,16 +231,16 @@ static enum status y4m_next_page(struct reader *base, bool *more, struct error *
     return STATUS_OK;
 }
 
-/* Reads up to the line of the first frame that is asked for. Earlier frames are read and dropped, as a pipe
- * cannot seek. */
+/* Reads up to the line of the first requested frame. Earlier frames are read and dropped, as a pipe cannot
+ * seek. */
 static enum status find_frame(struct y4m_reader *reader, struct error *error)
 {
     const int first = reader->base.options.page > 0 ? reader->base.options.page : 1;
-    const size_t size = y4m_size(&reader->stream);
+    const size_t size = y4m_frame_size(&reader->stream);
     bool more = true;
     enum status status = read_frame_line(reader, reader->line, &more, error);
     while (status == STATUS_OK && more && reader->number < first) {
-        unsigned char *bytes = allocate(size, "a frame that is passed over", error);
+        unsigned char *bytes = allocate(size, "a frame that is skipped", error);
         status = bytes != NULL ? y4m_read_bytes(reader, bytes, size, error) : STATUS_FAILED;
         free(bytes);
         if (status == STATUS_OK)
@@ -252,8 +253,8 @@ static enum status find_frame(struct y4m_reader *reader, struct error *error)
     return status;
 }
 
-/* Corrects XLENGTH=<number of frames>, which vspipe writes: with --page fewer frames are read, and outputs
- * get their number. Removes a number that is less than the first page. */
+/* Updates XLENGTH=<number of frames>, which vspipe writes, to the number of requested frames. Removes it if
+ * the first requested frame is beyond that number. */
 static void update_length(struct y4m_reader *reader)
 {
     static const char key[] = " XLENGTH=";
@@ -263,24 +264,24 @@ static void update_length(struct y4m_reader *reader)
         return;
     char *number = at + strlen(key), *rest;
     const long long frames = strtoll(number, &rest, 10), last = reader_last_page(&reader->base);
-    const long long left = (last < frames ? last : frames) - options->page + 1;
-    char shorter[32];
-    /* Fewer frames have no more digits, so that the header does not grow. */
-    const int length = left > 0 ? snprintf(shorter, sizeof shorter, "%lld", left) : 0;
+    const long long count = (last < frames ? last : frames) - options->page + 1;
+    char text[32];
+    /* A smaller number has no more digits, so the header does not grow. */
+    const int length = count > 0 ? snprintf(text, sizeof text, "%lld", count) : 0;
     if (length > 0 && length <= rest - number) {
-        memcpy(number, shorter, (size_t)length);
+        memcpy(number, text, (size_t)length);
         at = number + length;
     }
     memmove(at, rest, strlen(rest) + 1);
 }
 
-/* Parses the stream's line, and describes the first page that is asked for. Reads no frame of it yet. */
+/* Parses the header line and finds the first requested frame, without reading its planes. */
 static enum status y4m_open(struct reader *base, struct error *error)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;
     size_t size = base->head_size;
     y4m_widen_pipe(base->file);
-    memcpy(reader->header, base->head, size); /* the first bytes were read to recognise the file */
+    memcpy(reader->header, base->head, size);
     if (!y4m_read_line(base->file, reader->header, sizeof reader->header, &size))
         return y4m_damaged(reader, "its first line has no end", error);
     enum status status = y4m_parse(reader->header, &reader->stream, error);
@@ -293,23 +294,23 @@ static enum status y4m_open(struct reader *base, struct error *error)
         return status;
     update_length(reader);
     base->page_count = 0; /* unknown */
-    base->plain = true;
-    base->memory = (Y4M_FRAMES + 1) * (uint64_t)y4m_size(&reader->stream);
+    base->uncompressed = true;
+    base->memory = (Y4M_FRAMES + 1) * (uint64_t)y4m_frame_size(&reader->stream);
     y4m_describe(reader, 0);
     return STATUS_OK;
 }
 
-/* Stops the thread when it next waits for a queue, and waits for it to end. */
+/* Stops the thread as soon as it uses a queue, joins it, and frees everything. */
 static void y4m_close(struct reader *base)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;
-    if (reader->ring.running) {
+    if (reader->ring.is_running) {
         queue_stop(&reader->ring.idle);
         queue_stop(&reader->ring.ready);
     }
     y4m_ring_join(&reader->ring);
     y4m_ring_free(&reader->ring);
-    free(reader->wide);
+    free(reader->to_16);
     free(reader->raw);
 }
 

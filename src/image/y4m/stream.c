@@ -1,5 +1,5 @@
-/* Parses and prints the first line of a Y4M stream, computes the sizes of its planes, and allocates
- * the ring of frames between a thread and the pages. At the end is the format struct. */
+/* Parses and prints the header line of a Y4M stream, computes the sizes of its planes, and allocates the ring
+ * of frames. At the end is the format struct. */
 #include "base/text.h"
 #include "image/y4m/y4m.h"
 
@@ -8,40 +8,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kinds of chroma: the beginning of the word after C, which read_rest continues. */
+/* Kinds of chroma. `name` is the beginning of the header's word C; read_rest parses the rest of the word. */
 static const struct chroma {
     const char *name;
     int parts, across, down; /* as in struct y4m */
 } chromas[] = {{"420", 2, 2, 2}, {"422", 2, 2, 1},  {"444", 2, 1, 1}, {"440", 2, 1, 2},
                {"411", 2, 4, 1}, {"mono", 1, 1, 1}, {NULL, 0, 0, 0}};
 
-static bool word_is(const struct word *word, const char *text)
+/* Parses decimal digits. False if there are other characters, none, or the number exceeds `max`. */
+static bool parse_digits(struct word word, uint64_t max, uint64_t *number)
 {
-    return word->length == strlen(text) && memcmp(word->start, text, word->length) == 0;
+    *number = 0;
+    for (size_t i = 0; i < word.length && *number <= max; i++) {
+        if (word.start[i] < '0' || word.start[i] > '9')
+            return false;
+        *number = 10 * *number + (uint64_t)(word.start[i] - '0');
+    }
+    return word.length > 0 && *number <= max;
 }
 
-/* Parses the rest of the word after C: nothing, the siting of C420 ("jpeg", "mpeg2", "paldv"), or the bits of
- * a sample ("p10"; of mono "10"). False if it is something else. */
+/* Parses the rest of the word C after the name: nothing, the siting of C420 ("jpeg", "mpeg2", "paldv"), or
+ * the bits of a sample ("p10"; of mono "10"). False if it is something else. */
 static bool read_rest(struct word rest, const struct chroma *chroma, int *bits)
 {
-    const bool mono = chroma->parts == 1, p = rest.length > 0 && rest.start[0] == 'p';
-    unsigned long number = 0;
-    *bits = 8;
-    if (rest.length == 0)
-        return true;
-    if (strcmp(chroma->name, "420") == 0 &&
-        (word_is(&rest, "jpeg") || word_is(&rest, "mpeg2") || word_is(&rest, "paldv")))
-        return true;
-    for (size_t i = p; i < rest.length && number <= 16; i++) {
-        if (rest.start[i] < '0' || rest.start[i] > '9')
-            return false;
-        number = 10 * number + (unsigned long)(rest.start[i] - '0');
-    }
+    const bool is_mono = chroma->parts == 1, has_p = rest.length > 0 && rest.start[0] == 'p';
+    uint64_t number = 8;
+    const bool is_default =
+        rest.length == 0 ||
+        (strcmp(chroma->name, "420") == 0 &&
+         (word_equals(rest, "jpeg") || word_equals(rest, "mpeg2") || word_equals(rest, "paldv")));
+    const struct word digits = {rest.start + has_p, rest.length - has_p};
+    const bool is_valid =
+        is_default || (is_mono != has_p && parse_digits(digits, 16, &number) && number >= 8);
     *bits = (int)number;
-    return mono != p && number >= 8 && number <= 16;
+    return is_valid;
 }
 
-/* Parses the word after C. */
+/* Parses the word C without its letter. */
 static enum status read_chroma(struct word word, struct y4m *stream, struct error *error)
 {
     for (const struct chroma *chroma = chromas; chroma->name != NULL; chroma++) {
@@ -54,11 +57,11 @@ static enum status read_chroma(struct word word, struct y4m *stream, struct erro
         stream->parts = chroma->parts;
         stream->across = chroma->across;
         stream->down = chroma->down;
-        /* A sample of colour is in the middle of its samples of Y (C420jpeg, which is the default, C440), at
-           the left ones (C420mpeg2, C422, C411), or at the top left one (C420paldv). Source: yuv4mpeg(5). */
-        const bool left = stream->down == 1 || word_is(&rest, "mpeg2") || word_is(&rest, "paldv");
+        /* A chroma sample is in the middle of its samples of Y (C420jpeg, the default, and C440), at the left
+           ones (C420mpeg2, C422, C411), or at the top left one (C420paldv). Source: yuv4mpeg(5). */
+        const bool left = stream->down == 1 || word_equals(rest, "mpeg2") || word_equals(rest, "paldv");
         stream->left = left ? 0 : (stream->across - 1) / 2.0;
-        stream->top = word_is(&rest, "paldv") ? 0 : (stream->down - 1) / 2.0;
+        stream->top = word_equals(rest, "paldv") ? 0 : (stream->down - 1) / 2.0;
         return STATUS_OK;
     }
     return fail(error, STATUS_FAILED,
@@ -67,38 +70,26 @@ static enum status read_chroma(struct word word, struct y4m *stream, struct erro
                 (int)word.length, word.start);
 }
 
-/* Parses a width or height. False if it is not a number from 1 to UINT32_MAX. */
-static bool read_side(struct word word, uint32_t *side)
-{
-    uint64_t number = 0;
-    for (size_t i = 0; i < word.length && number <= UINT32_MAX; i++) {
-        if (word.start[i] < '0' || word.start[i] > '9')
-            return false;
-        number = 10 * number + (uint64_t)(word.start[i] - '0');
-    }
-    *side = (uint32_t)number;
-    return word.length > 0 && number > 0 && number <= UINT32_MAX;
-}
-
 enum status y4m_parse(const char *header, struct y4m *stream, struct error *error)
 {
     struct word word;
     const char *cursor = header;
-    bool right = text_next_word(&cursor, ' ', &word) && word_is(&word, "YUV4MPEG2");
-    /* A line without C means C420jpeg. */
+    bool is_valid = text_next_word(&cursor, ' ', &word) && word_equals(word, "YUV4MPEG2");
+    /* Without the word C it is C420jpeg. */
     *stream = (struct y4m){.bits = 8, .parts = 2, .across = 2, .down = 2, .left = 0.5, .top = 0.5};
-    while (right && text_next_word(&cursor, ' ', &word)) {
+    while (is_valid && text_next_word(&cursor, ' ', &word)) {
         const struct word value = {word.start + 1, word.length - 1};
         if (word.length == 0)
             continue;
-        if (word.start[0] == 'W')
-            right = read_side(value, &stream->width);
-        else if (word.start[0] == 'H')
-            right = read_side(value, &stream->height);
-        else if (word.start[0] == 'C' && read_chroma(value, stream, error) != STATUS_OK)
+        if (word.start[0] == 'W' || word.start[0] == 'H') {
+            uint64_t number;
+            is_valid = parse_digits(value, UINT32_MAX, &number);
+            *(word.start[0] == 'W' ? &stream->width : &stream->height) = (uint32_t)number;
+        } else if (word.start[0] == 'C' && read_chroma(value, stream, error) != STATUS_OK) {
             return STATUS_FAILED;
+        }
     }
-    if (!right || stream->width == 0 || stream->height == 0)
+    if (!is_valid || stream->width == 0 || stream->height == 0)
         return fail(error, STATUS_FAILED, "damaged Y4M: its first line does not say the size of frames");
     return STATUS_OK;
 }
@@ -125,12 +116,6 @@ enum status y4m_print(const char *header, uint32_t width, uint32_t height, char 
     return STATUS_OK;
 }
 
-void y4m_print_gray(const struct image_info *info, char text[Y4M_HEADER])
-{
-    snprintf(text, Y4M_HEADER, "YUV4MPEG2 W%u H%u F25:1 Ip A1:1 Cmono%s", info->width, info->height,
-             info->type == SAMPLE_UINT16 ? "16" : "");
-}
-
 uint32_t y4m_width(const struct y4m *stream, int part)
 {
     const uint32_t by = part == 0 ? 1 : (uint32_t)stream->across;
@@ -143,24 +128,24 @@ uint32_t y4m_height(const struct y4m *stream, int part)
     return (stream->height - 1) / by + 1;
 }
 
-size_t y4m_sample(const struct y4m *stream)
+size_t y4m_sample_size(const struct y4m *stream)
 {
     return stream->bits > 8 ? 2 : 1;
 }
 
-size_t y4m_plane(const struct y4m *stream, int part)
+size_t y4m_plane_size(const struct y4m *stream, int part)
 {
-    return y4m_sample(stream) * y4m_width(stream, part) * y4m_height(stream, part);
+    return y4m_sample_size(stream) * y4m_width(stream, part) * y4m_height(stream, part);
 }
 
-bool y4m_is_plain(const struct y4m *stream)
+bool y4m_is_host_layout(const struct y4m *stream)
 {
     return stream->bits == 8 || (stream->bits == 16 && BYTE_ORDER == LITTLE_ENDIAN);
 }
 
-size_t y4m_size(const struct y4m *stream)
+size_t y4m_frame_size(const struct y4m *stream)
 {
-    return y4m_plane(stream, 0) + (stream->parts > 1 ? 2 * y4m_plane(stream, 1) : 0);
+    return y4m_plane_size(stream, 0) + (stream->parts > 1 ? 2 * y4m_plane_size(stream, 1) : 0);
 }
 
 enum status y4m_ring_open(struct y4m_ring *ring, const struct y4m *stream, void *(*work)(void *),
@@ -168,34 +153,34 @@ enum status y4m_ring_open(struct y4m_ring *ring, const struct y4m *stream, void 
 {
     queue_init(&ring->idle);
     queue_init(&ring->ready);
-    ring->open = true;
+    ring->is_open = true;
     for (int i = 0; i < Y4M_FRAMES; i++) {
-        ring->frames[i].pages = allocate(y4m_size(stream), "a frame", error);
+        ring->frames[i].pages = allocate(y4m_frame_size(stream), "a frame", error);
         if (ring->frames[i].pages == NULL)
             return STATUS_FAILED;
         queue_push(&ring->idle, &ring->frames[i]);
     }
     enum status status = thread_start(&ring->thread, work, context, error);
-    ring->running = status == STATUS_OK;
+    ring->is_running = status == STATUS_OK;
     return status;
 }
 
 void y4m_ring_join(struct y4m_ring *ring)
 {
-    if (ring->running)
+    if (ring->is_running)
         pthread_join(ring->thread, NULL);
-    ring->running = false;
+    ring->is_running = false;
 }
 
 void y4m_ring_free(struct y4m_ring *ring)
 {
-    if (!ring->open)
+    if (!ring->is_open)
         return;
     for (int i = 0; i < Y4M_FRAMES; i++)
         free(ring->frames[i].pages);
     queue_free(&ring->idle);
     queue_free(&ring->ready);
-    ring->open = false;
+    ring->is_open = false;
 }
 
 void y4m_widen_pipe(FILE *file)

@@ -1,4 +1,4 @@
-/* Writes Y4M. Pages are collected into frames, which a thread writes:
+/* Writes Y4M. Pages are collected in frames, which a thread writes:
  *
  *     caller: idle ─▶ copy the rows of the frame's pages ─▶ ready
  *     thread: ready ─▶ separate Cb and Cr, scale samples to the stream's bits, write line and planes ─▶ idle
@@ -27,8 +27,8 @@ struct y4m_writer {
     struct error error;
 };
 
-/* Copies `count` samples that are `step` samples apart to a plane of the file: scaled from 16 bits to the
- * stream's, low byte first. */
+/* Copies `count` samples that are `step` samples apart to a plane of the file. Those of more than 8 bits are
+ * scaled from 16 bits to the stream's, and the low byte comes first. */
 static void y4m_write_samples(const struct y4m *stream, const unsigned char *from, size_t step,
                               unsigned char *to, size_t count)
 {
@@ -46,13 +46,13 @@ static void y4m_write_samples(const struct y4m *stream, const unsigned char *fro
         }
 }
 
-/* Writes the planes of a page to the file. On false errno is set. */
+/* Writes the planes of a page to the file. False: an error, in errno. */
 static bool write_part(struct y4m_writer *writer, int part, const unsigned char *page)
 {
     const struct y4m *stream = &writer->stream;
-    const size_t plane = y4m_plane(stream, part), sample = y4m_sample(stream), count = plane / sample,
-                 size = part == 0 ? plane : 2 * plane;
-    const bool is_direct = part == 0 && y4m_is_plain(stream);
+    const size_t plane = y4m_plane_size(stream, part), sample = y4m_sample_size(stream),
+                 count = plane / sample, size = part == 0 ? plane : 2 * plane;
+    const bool is_direct = part == 0 && y4m_is_host_layout(stream);
     if (!is_direct)
         y4m_write_samples(stream, page, part == 0 ? 1 : 2, writer->raw, count);
     if (part > 0)
@@ -60,18 +60,21 @@ static bool write_part(struct y4m_writer *writer, int part, const unsigned char 
     return fwrite(is_direct ? page : writer->raw, 1, size, writer->base.output.file) == size;
 }
 
-/* Writes a frame and flushes, so that a program that reads the pipe gets each frame as it is complete. */
+/* Writes a frame and flushes, so that the program that reads a pipe gets each frame as soon as it is
+ * complete. */
 static enum status write_frame(struct y4m_writer *writer, const struct y4m_frame *frame, struct error *error)
 {
     FILE *file = writer->base.output.file;
     if (fprintf(file, "%s\n", frame->line) < 0 || !write_part(writer, 0, frame->pages) ||
-        (writer->stream.parts > 1 && !write_part(writer, 1, frame->pages + y4m_plane(&writer->stream, 0))) ||
+        (writer->stream.parts > 1 &&
+         !write_part(writer, 1, frame->pages + y4m_plane_size(&writer->stream, 0))) ||
         fflush(file) != 0)
         return fail_writing(error, errno);
     return STATUS_OK;
 }
 
-/* The thread: writes frames until the queue ends or a write fails, and then stops both queues. */
+/* Main function of the thread: writes frames until the queue ends or a write fails, and then stops both
+ * queues. */
 static void *write_frames(void *context)
 {
     struct y4m_writer *writer = context;
@@ -88,16 +91,16 @@ static void *write_frames(void *context)
     return NULL;
 }
 
-/* Before the first page: writes the stream's line, which is the input's but for the size, allocates memory,
+/* Before the first page: writes the header line, which is the input's except for the size, allocates memory,
  * and starts the thread. */
 static enum status begin_stream(struct y4m_writer *writer, const struct image_info *info, struct error *error)
 {
-    char header[Y4M_HEADER], gray[Y4M_HEADER];
+    char header[Y4M_HEADER];
     FILE *file = writer->base.output.file;
-    if (info->video.header == NULL)
-        y4m_print_gray(info, gray);
-    const char *like = info->video.header != NULL ? info->video.header : gray;
-    enum status status = y4m_print(like, info->width, info->height, header, error);
+    const char *original = info->video.header != NULL    ? info->video.header
+                           : info->type == SAMPLE_UINT16 ? "YUV4MPEG2 W H F25:1 Ip A1:1 Cmono16"
+                                                         : "YUV4MPEG2 W H F25:1 Ip A1:1 Cmono";
+    enum status status = y4m_print(original, info->width, info->height, header, error);
     if (status == STATUS_OK)
         status = y4m_parse(header, &writer->stream, error);
     if (status != STATUS_OK)
@@ -105,49 +108,50 @@ static enum status begin_stream(struct y4m_writer *writer, const struct image_in
     y4m_widen_pipe(file);
     if (fprintf(file, "%s\n", header) < 0)
         return fail_writing(error, errno);
-    writer->raw = allocate(y4m_size(&writer->stream), "a frame", error);
+    writer->raw = allocate(y4m_frame_size(&writer->stream), "a frame", error);
     if (writer->raw == NULL)
         return STATUS_FAILED;
     return y4m_ring_open(&writer->ring, &writer->stream, write_frames, writer, error);
 }
 
-/* Checks that the page fits the stream. Enlarged chroma may have more samples than the enlarged luma needs,
- * if luma had an odd size: those at the right and bottom are not written. */
+/* Fails if the page does not fit the stream. If luma had an odd size, enlarged chroma may have more samples
+ * than the enlarged luma needs: those at the right and bottom are not written. */
 static enum status y4m_check_page(const struct y4m_writer *writer, const struct image_info *info,
                                   struct error *error)
 {
     const struct y4m *stream = &writer->stream;
     const int part = info->video.part, bits = info->bits > 0 ? info->bits : 8 * (int)sample_size(info->type);
     const uint32_t width = y4m_width(stream, part), height = y4m_height(stream, part);
-    if (sample_size(info->type) != y4m_sample(stream) || (info->video.header != NULL && bits != stream->bits))
+    if (sample_size(info->type) != y4m_sample_size(stream) ||
+        (info->video.header != NULL && bits != stream->bits))
         return fail(error, STATUS_FAILED, "a Y4M keeps the %d bits of its samples; leave --depth out",
                     stream->bits);
     if (part == 0 && (info->width != width || info->height != height))
         return fail(error, STATUS_FAILED,
-                    "all frames of a Y4M have one size, and this is one of %ux%u after %ux%u", info->width,
+                    "all frames of a Y4M have one size; this one has %ux%u, the first has %ux%u", info->width,
                     info->height, width, height);
     if (info->width < width || info->height < height)
         return fail(
             error, STATUS_FAILED,
-            "its colour is %ux%u now, and %ux%u belong to a Y4M of this form; convert it before, as with "
+            "chroma has %ux%u samples now, but a Y4M of this form needs %ux%u; convert it first, as with "
             "ffmpeg -pix_fmt yuv444p",
             info->width, info->height, width, height);
     return STATUS_OK;
 }
 
-/* Begins the stream before its first page, and a frame before its first page. */
+/* Before the first page, begins the stream; before the first page of a frame, begins the frame. */
 static enum status y4m_begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;
     enum status status = STATUS_OK;
-    if (!writer->ring.open)
+    if (!writer->ring.is_open)
         status = begin_stream(writer, info, error);
     if (status == STATUS_OK)
         status = y4m_check_page(writer, info, error);
     if (status != STATUS_OK)
         return status;
 
-    /* The first page of a frame waits until an earlier frame was written. */
+    /* If no frame is idle, wait until one is written. */
     if (writer->frame == NULL) {
         writer->frame = queue_pop(&writer->ring.idle);
         if (writer->frame == NULL) { /* the thread failed */
@@ -162,14 +166,15 @@ static enum status y4m_begin_page(struct writer *base, const struct image_info *
     return status;
 }
 
-/* Copies rows to the frame. Drops columns and rows of chroma that y4m_check_page allows. */
+/* Copies rows to the frame, except the chroma samples that y4m_check_page allows beyond its size. */
 static enum status y4m_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                              struct error *error)
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;
     const struct y4m *stream = &writer->stream;
-    const size_t row = y4m_sample(stream) * y4m_width(stream, writer->part) * (writer->part == 0 ? 1 : 2);
-    unsigned char *to = writer->frame->pages + (writer->part == 0 ? 0 : y4m_plane(stream, 0));
+    const size_t row =
+        y4m_sample_size(stream) * y4m_width(stream, writer->part) * (writer->part == 0 ? 1 : 2);
+    unsigned char *to = writer->frame->pages + (writer->part == 0 ? 0 : y4m_plane_size(stream, 0));
     (void)error;
     for (uint32_t i = 0; i < count && writer->row < y4m_height(stream, writer->part); i++, writer->row++)
         memcpy(to + writer->row * row, (const unsigned char *)rows + i * pitch, row);
@@ -190,10 +195,10 @@ static enum status y4m_end_page(struct writer *base, struct error *error)
     return writer->status;
 }
 
-/* Waits until all complete frames are written, also after a failure elsewhere. */
+/* Waits until the thread has written all complete frames, or has failed. */
 static void drain(struct y4m_writer *writer)
 {
-    if (writer->ring.running)
+    if (writer->ring.is_running)
         queue_end(&writer->ring.ready);
     y4m_ring_join(&writer->ring);
 }
@@ -215,8 +220,8 @@ static void y4m_close(struct writer *base)
     free(writer->raw);
 }
 
-/* Returns the bytes of the frames of a ring and of `raw`, each at most twice the page: the first page is Y,
- * the second one Cb and Cr. */
+/* Returns the bytes of the frames of the ring and of `raw`. A frame has at most twice the bytes of its larger
+ * page, Y or Cb and Cr. */
 static uint64_t y4m_memory(const struct writer_options *options, const struct image_info *info)
 {
     (void)options;

@@ -243,6 +243,14 @@ def test_linear_goes_by_cicp(tmp_path, transfer, exponent):
     assert_middle(tmp_path, samples, expected, f"is taken for sRGB, as its cICP 1/{transfer}/0/1 is not supported" if exponent == "?" else "")
 
 
+@pytest.mark.parametrize("numbers", [(0,) * 8, (31270, 32900) + (64000, 33000) * 3], ids=["zero", "on a line"])
+def test_damaged_primaries(tmp_path, numbers):
+    """The warning names cHRM: the file has no profile."""
+    samples = np.repeat(np.indices((16, 16)).sum(0)[..., None] % 2 * 255, 3, axis=2).astype(np.uint8)
+    pngfile.write_png(tmp_path / "in.png", samples, chunks=[("gAMA", struct.pack(">I", 60000)), ("cHRM", struct.pack(">8I", *numbers))])
+    assert_middle(tmp_path, samples, reference.srgb_encode(0.5), "is taken for sRGB, as its primaries (cHRM) cannot be used: they are damaged")
+
+
 @pytest.mark.parametrize("transfer,encode", [(16, pq), (18, hlg)])
 def test_linear_light_of_video(tmp_path, rng, transfer, encode):
     """A blur in light by the published formulas."""

@@ -562,3 +562,14 @@ def test_damaged_profiles(tmp_path, rng, kind):
     assert done.returncode in (0, 1, 3), done
     assert len(list((tmp_path / "out").iterdir())) + done.stderr.count("cannot be used;") >= 1
     assert all("warning" in line or "failed" in line or "cannot" in line or "warnings" in line for line in done.stderr.splitlines()), done.stderr
+
+
+def test_a_folder_of_many_profiles(tmp_path, rng):
+    """More profiles than are kept are freed while other workers compute conversions."""
+    columns = [(0.43607, 0.22249, 0.01392), (0.38515, 0.71687, 0.09708), (0.14307, 0.06061, 0.71410)]
+    (tmp_path / "in").mkdir()
+    picture = Image.fromarray(rng.integers(0, 256, (16, 16, 3)).astype(np.uint8))
+    for i in range(100):
+        picture.save(tmp_path / f"in/{i}.png", icc_profile=iccfile.rgb(4, columns, [iccfile.parametric(0, 1.5 + i / 100)] * 3))
+    harness.run("in", "--profile", "p3", "--jobs", "8", "out/", cwd=tmp_path, env={"CLIMG_GROUP": "1"})
+    assert len(list((tmp_path / "out").iterdir())) == 100

@@ -110,4 +110,4 @@ def test_mask_is_a_channel_like_others(tmp_path, rng, channels, dtype):
     exact = scipy.ndimage.gaussian_filter(reference.to_float(samples), (2, 2, 0), mode="nearest", truncate=8)
     assert np.abs(reference.to_float(made) - exact).max() < 1 / np.iinfo(dtype).max + 2e-5
     said = harness.run(tmp_path / "in.tif", tmp_path / "out.png", status=1).err
-    assert "PNG holds no channel beside colour but alpha" in said and "write TIFF" in said
+    assert "PNG holds colour and alpha only, and the last channel of this picture is not alpha" in said and "write TIFF" in said

@@ -151,7 +151,7 @@ def test_moves(rng, form, bits, stage, value):
     data = y4m(frames, header_of(frames, form, bits))
     if (form, stage) == ("422", "rotate"):
         said = harness.run("-", "--rotate", "90", "-f", "y4m", "-", stdin=data, status=1).err
-        assert "its colour is 20x24 now, and 10x48 belong to a Y4M of this form" in said
+        assert "chroma has 20x24 samples now, but a Y4M of this form needs 10x48" in said
         return
     expected = [[moved(plane, stage) for plane in frame] for frame in frames]
     assert through(data, f"--{stage}", value) == y4m(expected, header_of(expected, form, bits))
@@ -389,7 +389,7 @@ def test_other_formats_hold_no_video(tmp_path, rng, name):
     (b"YUV4MPEG2 W4 H4 C444alpha\nFRAME\n", "C444alpha: climg reads C420"), (b"YUV4MPEG2 W4 H4 C420p17\nFRAME\n", "C420p17: climg reads"),
     (b"YUV4MPEG2 W4 H4 C422jpeg\nFRAME\n", "C422jpeg: climg reads"), (b"YUV4MPEG2 W4\nFRAME\n", "does not say the size"),
     (b"YUV4MPEG2 W4 H-4\nFRAME\n", "does not say the size"), (b"YUV4MPEG2 W4 H4\n", "holds no frame"),
-    (b"YUV4MPEG2 W4 H4\nframe\n" + bytes(24), "no frame begins where one should"),
+    (b"YUV4MPEG2 W4 H4\nframe\n" + bytes(24), "a frame does not begin with FRAME"),
     (b"YUV4MPEG2 W4 H4 Cmono10\nFRAME\n" + b"\xff" * 32, "a sample has more than 10 bits"),
     (b"YUV4MPEG2 W99999 H99999\nFRAME\n", "raise --max-pixels"), (b"YUV4MPEG2 " + b"X" * 2000 + b" W4 H4\n", "its first line has no end")])
 def test_damage(data, said):
