@@ -13,7 +13,7 @@
  *         2   |-----------|           |
  *         3               |-----------|
  *
- * The three ways of loading a row:
+ * Rows are loaded in three ways:
  *
  *     CPU buffers   an unaligned vector of sixteen samples per column of the matrix
  *     GPU buffers   aligned vectors of four samples. The host adds columns of weight 0, so that width and start_x are
@@ -34,7 +34,7 @@
 struct matrix {
     int start_x, start_y; /* first sample of the window, relative to the output */
     int width, height;
-    int has_zeros; /* not 0: some weights are 0, and NaN or infinite samples of weight 0 must not spoil the sum */
+    int has_zeros; /* not 0: some weights are 0. Their samples may be NaN or infinite, which must not affect the sum */
 };
 
 /* Returns true if row j of the work-item's window is in the window of output row r. */

@@ -1,6 +1,6 @@
-/* One level of the forward 2-D dual-tree complex wavelet transform, for CPUs: columns into Lo and Hi (lowpass and highpass of the
- * columns), then rows into the next lowpass and six complex subbands. N. Kingsbury, "Complex wavelets for shift invariant
- * analysis and filtering of signals", ACHA 10 (2001).
+/* One level of the forward 2-D dual-tree complex wavelet transform, for CPUs: columns are filtered into Lo by the lowpass and
+ * into Hi by the highpass, then rows into the next lowpass and six complex subbands. N. Kingsbury, "Complex wavelets for shift
+ * invariant analysis and filtering of signals", ACHA 10 (2001).
  *
  *   level 1      y[n] = sum over k < taps of w[k] X[n - taps / 2 + k], taps odd
  *   from 2 on    halves the size. Trees a and b have filters of their own; each gives every second output:
@@ -30,19 +30,20 @@ static inline vec load_position(PLANES_IN(src), const struct padded_axis axis, i
     return load(PLANES_ARG(src), x, is_interior(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
 }
 
-/* Subband rows to compute: [begin, end), and if places > 0 only those near one of `places` sampling
- * positions, which are evenly spaced on an axis of `height` rows (places.h). The host passes a cl_int4. */
+/* Subband rows to compute: [begin, end), and if positions > 0 only those near one of so many sampling positions on an axis of
+ * `height` rows (places.h). The host passes a cl_int4. */
 struct needed_rows {
-    int begin, end, places, height;
+    int begin, end, positions, height;
 };
 
 /* Returns true if row i of the subbands is needed. */
 static inline bool is_needed(int i, const struct needed_rows needed)
 {
-    return i >= needed.begin && i < needed.end && (needed.places == 0 || near_place(i, needed.places, needed.height));
+    return i >= needed.begin && i < needed.end &&
+           (needed.positions == 0 || is_near_position(i, needed.positions, needed.height));
 }
 
-/* Filters columns. Layer 0 of dst is Lo. Layer 1 is Hi, computed only for needed rows of the subbands. The
+/* Filters columns. Layer 0 of dst is Lo. Layer 1 is Hi, and has only the rows that needed rows of the subbands depend on. The
  * grid's y counts pairs of output rows. */
 INLINE void forward_columns(bool first_level, PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad,
                             int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
@@ -111,9 +112,8 @@ static inline pair first_pairs(vec a, vec b)
     return (pair)(a.s014589cd, b.s014589cd);
 }
 
-/* Adds all taps of low- and highpass to 2 * PAIRS outputs. `p`: their first source sample; `line`: the copy
- * to use instead unless `inside`. Always inlined: calls would pass vectors through memory, and forward_rows()
- * then takes 1.5 times as long (it filters four rows). */
+/* Adds all taps of low- and highpass to 2 * PAIRS outputs, whose first source sample is *p, or unless `inside` *line, a copy.
+ * Always inlined: forward_rows() calls it four times, and took 1.5 times as long when calls passed vectors through memory. */
 INLINE void add_pairs(pair *low, pair *high, bool first_level, bool inside, __global const float *p, const float *line,
                       __constant const float *w, int taps)
 {
@@ -150,10 +150,9 @@ INLINE void filter_row(pair *low, pair *high, bool first_level, PLANES_IN(s), co
         *high = swap(*high);
 }
 
-/* Filters rows of src, which has Lo and Hi. Layer 2b of `subbands` is the real part, 2b + 1 the imaginary
- * part of subband b, in the order 15, 45, 75, -75, -45, -15 degrees. Stores all rows of the lowpass, as
- * coarser levels need them, but only `needed` rows of the subbands. The grid's x counts groups of 2 * PAIRS
- * columns, its y pairs of src's rows. */
+/* Filters rows of src, which has Lo and Hi. Layer 2b of `subbands` is the real part, 2b + 1 the imaginary part of subband b, in
+ * the order 15, 45, 75, -75, -45, -15 degrees. Stores all rows of the lowpass, as coarser levels need them, but only `needed`
+ * rows of the subbands. The grid's x counts groups of 2 * PAIRS columns, its y pairs of src's rows. */
 INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w,
                          int taps, int pad, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {

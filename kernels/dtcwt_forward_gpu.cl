@@ -48,8 +48,8 @@
 /* PAIR_VECS: vecs of the tile by which the window moves from one output of type `pair` to the next. */
 #ifdef QSHIFT
 #define forward_level forward_2
-#define PAIR_VECS     (4 / VEC_WIDTH)
-#define HALO          ((TAPS - 2) / VEC_WIDTH + PADDING_VECS)
+#define PAIR_VECS     (4 / LANES)
+#define HALO          ((TAPS - 2) / LANES + PADDING_VECS)
 #define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that the group reads for ROWS rows of Lo and Hi */
 
 struct filters {
@@ -57,8 +57,8 @@ struct filters {
 };
 #else
 #define forward_level forward_1
-#define PAIR_VECS     (2 * PAIRS / VEC_WIDTH)
-#define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / VEC_WIDTH)
+#define PAIR_VECS     (2 * PAIRS / LANES)
+#define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / LANES)
 #define WINDOW        (TAPS + ROWS - 1)
 
 struct filters {
@@ -148,7 +148,7 @@ typedef float sample;
 /* Computes an output of low- and highpass along x. `line` is the tile's row, from the vec of the output on. */
 INLINE void filter_row(pair *low, pair *high, __local const vec *line, const struct filters w)
 {
-    sample window[(2 * HALO + PAIR_VECS) * VEC_WIDTH];
+    sample window[(2 * HALO + PAIR_VECS) * LANES];
 #pragma unroll
     for (int i = 0; i < 2 * HALO + PAIR_VECS; i++) {
         const vec v = line[i - HALO];
@@ -161,7 +161,7 @@ INLINE void filter_row(pair *low, pair *high, __local const vec *line, const str
     *low = *high = 0.0f;
 #pragma unroll
     for (int k = 0; k < TAPS; k++) {
-        const sample *at = window + HALO * VEC_WIDTH - RADIUS + k;
+        const sample *at = window + HALO * LANES - RADIUS + k;
 #ifdef IMAGES
         const pair v = interleave(at[0], at[1]);
 #else
@@ -195,14 +195,14 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
 
     /* Along y: Lo and Hi of the work-item's columns. */
     vec low[ROWS], high[ROWS];
-    filter_columns(low, high, PLANES_ARG(src), column_at(across, (first + item) * VEC_WIDTH), rows, z, w);
+    filter_columns(low, high, PLANES_ARG(src), column_at(across, (first + item) * LANES), rows, z, w);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         tile[0][r][item] = low[r];
         tile[1][r][item] = high[r];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    mirror_columns(tile[0][0], 2 * ROWS, across, first * VEC_WIDTH);
+    mirror_columns(tile[0][0], 2 * ROWS, across, first * LANES);
 
 #pragma unroll 1
     for (int j = 0; j < TASKS; j++) {

@@ -8,7 +8,7 @@
  *     difference         v - background  [+ full, for a light background]
  *     quotient           gain * v * full(background) / background
  *     weighted_quotient  gain * v * weights / background
- *     combine            v - w * full, or v * w
+ *     combine            v - w * full or v * w, for a value w of a second picture
  *
  * full is full scale for a pixel's colour: 1, or its alpha, as colour is premultiplied. Alpha itself is copied.
  *
@@ -36,15 +36,6 @@ __kernel void linear(PLANES_IN(src), PLANES_OUT(dst), float factor, float offset
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* Returns the value of `channel` for all lanes of a vec; in images all four values, as a texel has all channels. */
-static inline vec channel_value(float4 v, int channel)
-{
-#ifdef IMAGES
-    return v;
-#else
-    return channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
-#endif
-}
 
 #if LANES == 16
 #define TO_INTS  convert_int16
@@ -54,11 +45,6 @@ static inline vec channel_value(float4 v, int channel)
 #define COUNT(p) atomic_inc(p)
 #endif
 
-/* Returns the value at which colour is clipped: full scale, or 0 where interpolation made alpha negative. */
-static inline vec clip_limit(vec full)
-{
-    return full > 0.0f ? full : (vec)(0.0f);
-}
 
 /* Maps colour `black` to 0 and black + 1 / gain to full scale, clips, and raises 0 ... 1 to the power of `exponent`.
  * NaN stays NaN. */

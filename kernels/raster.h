@@ -51,7 +51,7 @@ static inline void store_three_bytes(__global uint *p, uint16 pixels)
 }
 
 /* Returns true if any lane is true. */
-static inline int is_any(mask t)
+static inline bool is_any(mask t)
 {
     const int8 a = t.lo | t.hi;
     const int4 b = a.lo | a.hi;
@@ -68,7 +68,7 @@ static inline int popcount_mask(mask t)
     return t;
 }
 
-static inline int is_any(mask t)
+static inline bool is_any(mask t)
 {
     return t;
 }

@@ -55,15 +55,6 @@ static inline vec load_parent_squares(PLANES_IN(parents), int has_parents, int x
     return mad(a, a, b * b);
 }
 
-/* Computes a plane of noise factors for each image from its brightness (tones.h). Plane i * channels of the lowpass is the
- * brightness of image i. Grid: x counts vecs, y rows, z images. */
-__kernel void shrink_tones(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int channels, __global const float *curves)
-{
-    const int x = get_global_id(0) * VEC_WIDTH, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    store(PLANES_ARG(dst), x, y, z, find_tones(PLANES_ARG(lowpass), x, y, z * channels, scale, curves + z * TONES));
-}
 
 /* Shrinks the subbands of a level. sigma[sigma_at + c] is the image's noise in channel c on this level, 0 for alpha;
  * sigma[parent_sigma_at + c] is the noise on the parents' level. The coarsest level has no parents: parent_sigma_at is -1, and
@@ -88,7 +79,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first vec */
     const int y0 = dst_at.first_row + get_group_id(2) * OUTPUTS;
     const struct padded_axis across = {subbands_at.width, 0, subbands_at.width};
-    const int column = column_at(across, (first + item) * VEC_WIDTH);
+    const int column = column_at(across, (first + item) * LANES);
     for (int j = item; j < WINDOW; j += GROUP) /* border rule, once for all columns */
         rows[j] = clamp_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -108,7 +99,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
         const int2 index = tile_index(j * GROUP + item, OUTPUTS);
-        const int x = clamp((first + index.x) * VEC_WIDTH, 0, (dst_at.width - 1) / VEC_WIDTH * VEC_WIDTH);
+        const int x = clamp((first + index.x) * LANES, 0, (dst_at.width - 1) / LANES * LANES);
         const int y = min(y0 + index.y, dst_at.first_row + dst_at.rows - 1);
 #ifdef IMAGES
         re[j] = load(PLANES_ARG(subbands), x, y, re_at), im[j] = load(PLANES_ARG(subbands), x, y, im_at);
@@ -125,7 +116,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         sums[r][item] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    mirror_columns(sums[0], OUTPUTS, across, first * VEC_WIDTH);
+    mirror_columns(sums[0], OUTPUTS, across, first * LANES);
 #ifdef IMAGES
     const vec noise = 0.5f * vload4(0, sigma + sigma_at), parent_noise = 0.5f * vload4(0, sigma + max(parent_sigma_at, 0));
 #else
@@ -136,7 +127,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
         const int2 index = tile_index(j * GROUP + item, OUTPUTS);
-        const int at = index.x, r = index.y, x = (first + at) * VEC_WIDTH, y = y0 + r;
+        const int at = index.x, r = index.y, x = (first + at) * LANES, y = y0 + r;
         if (at < HALO || at >= GROUP - HALO || x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             continue;
         const vec factor = shrink_factor(sum_row(&sums[r][at]), noise * tone[j], sum_squares(re[j], im[j], share, parent_square[j]));
