@@ -73,7 +73,8 @@ __kernel void threshold(PLANES_IN(src), PLANES_OUT(dst), float4 limit, int chann
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* Stores the weighted sum of the source's channels, followed by alpha if dst has alpha. */
+/* Stores the weighted sum of the source's channels, followed by alpha if dst has alpha. Channels of weight 0 are skipped, as they
+ * may be NaN or infinite. */
 __kernel void gray(PLANES_IN(src), PLANES_OUT(dst), float4 weights)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -81,19 +82,20 @@ __kernel void gray(PLANES_IN(src), PLANES_OUT(dst), float4 weights)
         return;
 #ifdef IMAGES
     const float4 v = load(PLANES_ARG(src), x, y, z);
-    const float sum = mad(v.w, weights.w, mad(v.z, weights.z, mad(v.y, weights.y, v.x * weights.x)));
-    const float alpha = src_at.channels > 3 ? v.w : v.y;
-    store(PLANES_ARG(dst), x, y, z, (float4)(sum, dst_at.channels > 1 ? alpha : 0, 0, 0));
+    float sum = 0.0f;
+    for (int c = 0; c < src_at.channels; c++)
+        if (component(weights, c) != 0.0f)
+            sum = mad(component(weights, c), component(v, c), sum);
+    store(PLANES_ARG(dst), x, y, z, (float4)(sum, dst_at.channels > 1 ? component(v, src_at.channels - 1) : 0.0f, 0.0f, 0.0f));
 #else
-    const float weight[] = {weights.x, weights.y, weights.z, weights.w};
-    if (z == 0) {
-        vec sum = weight[0] * load(PLANES_ARG(src), x, y, 0);
-        for (int c = 1; c < src_at.channels; c++)
-            sum = mad(weight[c], load(PLANES_ARG(src), x, y, c), sum);
-        store(PLANES_ARG(dst), x, y, 0, sum);
-    } else {
-        store(PLANES_ARG(dst), x, y, z, load(PLANES_ARG(src), x, y, src_at.channels - 1));
-    }
+    vec sum = 0.0f;
+    if (z > 0)
+        sum = load(PLANES_ARG(src), x, y, src_at.channels - 1);
+    else
+        for (int c = 0; c < src_at.channels; c++)
+            if (component(weights, c) != 0.0f)
+                sum = mad(component(weights, c), load(PLANES_ARG(src), x, y, c), sum);
+    store(PLANES_ARG(dst), x, y, z, sum);
 #endif
 }
 
