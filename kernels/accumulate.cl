@@ -21,13 +21,11 @@ NOINLINE void accumulate_run(PLANES_IN(src), PLANES_IN(before), PLANES_OUT(dst),
         const struct block rows = along_y[block];
         const int begin = max(rows.first, part.x), end = min(rows.first + rows.count, part.y);
         __global const float *weights = weights_of(along_y, rows) + (begin - rows.first) * ROWS;
-        vec sum[ROWS];
+        vec sum[ROWS] = {0.0f};
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            sum[r] = 0.0f;
+        for (int r = 0; r < ROWS; r++)
             if (begin > rows.first && r < outputs)
                 sum[r] = load(PLANES_ARG(before), x, o + r, z);
-        }
         for (int y = begin; y < end; y++, weights += ROWS) {
             const vec v = load(PLANES_ARG(src), x, y, z);
 #pragma unroll

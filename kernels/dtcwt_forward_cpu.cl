@@ -13,8 +13,8 @@
  *     src --columns--> Lo --rows--> lowpass, subbands (2, 3)
  *                \---> Hi --rows--> subbands (0, 5), (1, 4)
  *
- * Work-items: forward_columns_* compute one vec in two rows; forward_rows_* compute 2 * PAIRS columns of two rows. z counts
- * planes. `first_level` is a constant in each kernel.
+ * Work-items: forward_columns computes one vec in two rows, forward_rows 2 * PAIRS columns of two rows. z counts planes.
+ * `first_level` is a constant in each copy of the code.
  *
  * Order of sums: each begins with 0, k ascending. */
 #define PAIRS 8
@@ -45,8 +45,8 @@ static inline bool is_needed(int i, const struct needed_rows needed)
 
 /* Filters columns. Layer 0 of dst is Lo. Layer 1 is Hi, and has only the rows that needed rows of the subbands depend on. The
  * grid's y counts pairs of output rows. */
-INLINE void forward_columns(bool first_level, PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad,
-                            int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
+INLINE void filter_columns(bool first_level, PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad,
+                           int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -82,28 +82,19 @@ INLINE void forward_columns(bool first_level, PLANES_IN(src), PLANES_OUT(dst), _
     }
 }
 
-NOINLINE void forward_columns_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad, int length,
-                                    const struct needed_rows needed, WORK_ITEM_PARAMS)
+NOINLINE void forward_columns_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad, int length,
+                                  const struct needed_rows needed, int is_first, WORK_ITEM_PARAMS)
 {
-    forward_columns(true, PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, first_item, item_y, item_z);
+    if (is_first)
+        filter_columns(true, PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, first_item, item_y, item_z);
+    else
+        filter_columns(false, PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, first_item, item_y, item_z);
 }
 
-__kernel void forward_columns_1(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad, int length,
-                                const struct needed_rows needed)
+__kernel void forward_columns(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad, int length,
+                              const struct needed_rows needed, int is_first)
 {
-    forward_columns_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, WORK_ITEM_ARGS);
-}
-
-NOINLINE void forward_columns_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad, int length,
-                                    const struct needed_rows needed, WORK_ITEM_PARAMS)
-{
-    forward_columns(false, PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, first_item, item_y, item_z);
-}
-
-__kernel void forward_columns_2(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad, int length,
-                                const struct needed_rows needed)
-{
-    forward_columns_2_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, WORK_ITEM_ARGS);
+    forward_columns_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, is_first, WORK_ITEM_ARGS);
 }
 
 /* Returns the first two of every four samples of two vectors. */
@@ -113,7 +104,7 @@ static inline pair first_pairs(vec a, vec b)
 }
 
 /* Adds all taps of low- and highpass to 2 * PAIRS outputs, whose first source sample is *p, or unless `inside` *line, a copy.
- * Always inlined: forward_rows() calls it four times, and took 1.5 times as long when calls passed vectors through memory. */
+ * Always inlined: filter_rows() calls it four times, and took 1.5 times as long when calls passed vectors through memory. */
 INLINE void add_pairs(pair *low, pair *high, bool first_level, bool inside, __global const float *p, const float *line,
                       __constant const float *w, int taps)
 {
@@ -153,8 +144,8 @@ INLINE void filter_row(pair *low, pair *high, bool first_level, PLANES_IN(s), co
 /* Filters rows of src, which has Lo and Hi. Layer 2b of `subbands` is the real part, 2b + 1 the imaginary part of subband b, in
  * the order 15, 45, 75, -75, -45, -15 degrees. Stores all rows of the lowpass, as coarser levels need them, but only `needed`
  * rows of the subbands. The grid's x counts groups of 2 * PAIRS columns, its y pairs of src's rows. */
-INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w,
-                         int taps, int pad, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
+INLINE void filter_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w,
+                        int taps, int pad, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -180,30 +171,20 @@ INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), 
     }
 }
 
-NOINLINE void forward_rows_1_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                                 int pad, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
+NOINLINE void forward_rows_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
+                               int pad, int length, const struct needed_rows needed, int is_first, WORK_ITEM_PARAMS)
 {
-    forward_rows(true, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed, first_item,
-                 item_y, item_z);
+    if (is_first)
+        filter_rows(true, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed,
+                    first_item, item_y, item_z);
+    else
+        filter_rows(false, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed,
+                    first_item, item_y, item_z);
 }
 
-__kernel void forward_rows_1(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                             int pad, int length, const struct needed_rows needed)
+__kernel void forward_rows(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
+                           int pad, int length, const struct needed_rows needed, int is_first)
 {
-    forward_rows_1_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed,
-                       WORK_ITEM_ARGS);
-}
-
-NOINLINE void forward_rows_2_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                                 int pad, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
-{
-    forward_rows(false, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed, first_item,
-                 item_y, item_z);
-}
-
-__kernel void forward_rows_2(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                             int pad, int length, const struct needed_rows needed)
-{
-    forward_rows_2_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed,
-                       WORK_ITEM_ARGS);
+    forward_rows_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed, is_first,
+                     WORK_ITEM_ARGS);
 }

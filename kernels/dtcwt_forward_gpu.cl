@@ -76,13 +76,10 @@ static inline int first_row_of(int y)
 #endif
 }
 
-/* Filters the work-item's columns into ROWS rows of Lo and Hi. rows[j] is the source row for row j of the window. */
+/* Adds the work-item's columns, filtered, to ROWS rows of Lo and Hi. rows[j] is the source row for row j of the window. */
 INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __local const int *rows, int z,
                            const struct filters w)
 {
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-        low[r] = high[r] = 0.0f;
 #ifdef QSHIFT
 #pragma unroll
     for (int j = 0; j < WINDOW / 2; j++) {
@@ -194,7 +191,7 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
     barrier(CLK_LOCAL_MEM_FENCE);
 
     /* Along y: Lo and Hi of the work-item's columns. */
-    vec low[ROWS], high[ROWS];
+    vec low[ROWS] = {0.0f}, high[ROWS] = {0.0f};
     filter_columns(low, high, PLANES_ARG(src), column_at(across, (first + item) * LANES), rows, z, w);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {

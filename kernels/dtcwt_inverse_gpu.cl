@@ -243,10 +243,7 @@ inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const st
                                       : lowpass_column(PLANES_ARG(lowpass), crop, n, z);
 #endif
     /* Along y: L, H or both in the work-item's column. */
-    pair sum[BANDS * ROWS];
-#pragma unroll
-    for (int r = 0; r < BANDS * ROWS; r++)
-        sum[r] = 0.0f;
+    pair sum[BANDS * ROWS] = {0.0f};
 #pragma unroll
     for (int c = 0; c < WINDOW; c++) {
         const int row = rows[c], i = row >> 1;

@@ -67,15 +67,13 @@ static inline float8 load_seven(PLANES_IN(subbands), int x, int y, int layer, in
     return (float8)(line[0], line[1], line[2], line[3], line[4], line[5], line[6], 0.0f);
 }
 
-/* Computes the liveness sum of 3x3 cells around each neighbour of (x, y), for all channels at once. Bytes 0 and 2 of the
- * cells are added in the 16-bit halves of `even`, bytes 1 and 3 in the halves of `odd`. Element k has row k of the neighbours,
- * a column per lane. */
+/* Adds up the liveness of the 3x3 cells around each neighbour of (x, y), for all channels at once. Bytes 0 and 2 of the cells
+ * are added to the 16-bit halves of `even`, bytes 1 and 3 to the halves of `odd`. Element k has row k of the neighbours, a
+ * column per lane. */
 static inline void sum_cells(uint8 even[SIDE], uint8 odd[SIDE], __global const uint *live, const struct geometry live_at, int x, int y,
                              int image)
 {
     const bool inside = x >= NEAR + 1 && x + NEAR + 4 <= live_at.width;
-    for (int k = 0; k < SIDE; k++)
-        even[k] = odd[k] = 0;
     for (int k = 0; k < SIDE + 2; k++) {
         const int row = clamp(y - NEAR - 1 + k, live_at.first_row, live_at.first_row + live_at.rows - 1);
         __global const uint *cells = live + offset(live_at, 0, row, image);
@@ -163,12 +161,12 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
     const int planes = colours == 3 ? MAX_PLANES : colours, counted = (i | j) % 2 == 0 ? planes : min(planes, 3);
     const int8 used_lanes = (int8)(-1, -1, -1, -1, -1, -1, -1, 0);
     const int tone = tones_at >= 0 ? image * TONES + tone_of(PLANES_ARG(picture), x, y, image, channels) : 0;
-    uint8 even[SIDE], odd[SIDE];
+    uint8 even[SIDE] = {0}, odd[SIDE] = {0};
     if (masked)
         sum_cells(even, odd, live, live_at, x, y, image);
     for (int subband = 0; subband < SUBBANDS; subband++) {
-        float8 sum[MAX_PLANES] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-        int8 count[MAX_PLANES] = {0, 0, 0, 0, 0, 0};
+        float8 sum[MAX_PLANES] = {0.0f};
+        int8 count[MAX_PLANES] = {0};
         for (int k = 0; k < SIDE; k++) {
             const int row = reflect(y - NEAR + k, subbands_at.height);
             float8 re[4], im[4], energy[MAX_PLANES];

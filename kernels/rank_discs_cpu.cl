@@ -203,12 +203,10 @@ static inline void sweep(struct tile *tile, __global const uchar *at, const stru
 {
     const int rows = tile->unknown, *to_added = disc->added[direction > 0], *to_removed = disc->removed[direction > 0];
     const bytes base = tile->base;
-    bytes count[PLANES];
-    for (int i = 0; i < PLANES; i++) {
-        count[i] = 0;
+    bytes count[PLANES] = {0};
+    for (int i = 0; i < PLANES; i++)
         for (int t = 0; t < THRESHOLDS; t++)
             count[i] |= (tile->smaller[i / 8][t] >> (bytes)(i % 8) & (bytes)1) << (bytes)t;
-    }
     tile->lower = tile->higher = 0;
     tile->unknown = 0;
     for (int j = 1; j <= rows; j++, at += direction * disc->pitch) {

@@ -100,10 +100,7 @@ INLINE vec sum_rows(const float *tile, int left, PLANES_IN(src), int x0, int top
                     const vec *wx, const vec *wy)
 {
     const int step = at.last_shift < 0 ? -1 : 1;
-    vec column[TAPS], sum = 0.0f;
-#pragma unroll
-    for (int i = 0; i < TAPS; i++)
-        column[i] = 0.0f;
+    vec column[TAPS] = {0.0f}, sum = 0.0f;
     for (int row = 0; row < at.bottom - at.top + TAPS; row++) {
         const int16 tap = row + at.top - at.y; /* index of this row in the window of a lane; outside [0, TAPS): not in it */
         vec weight = wy[0];
