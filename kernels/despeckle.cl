@@ -54,7 +54,6 @@ __kernel void label_runs(PLANES_IN(src), __global uint *labels, const struct geo
         atomic_add(grays + z / channels, between);
 }
 
-/* Returns the root of a label. */
 static inline uint find_root(volatile __global uint *labels, uint label)
 {
     uint next = labels[label];

@@ -6,13 +6,13 @@
  *             A[n] = sum of a[k] X[4n + 2 - TAPS + 2k], B[n] = sum of b[k] X[4n + 3 - TAPS + 2k], k < TAPS, TAPS / 2 odd.
  *             (y[2n], y[2n + 1]) is (A[n], B[n]) of the lowpass, but (B[n], A[n]) of the highpass
  *
- * Columns come first. Each work-item filters one vec of columns: the results, OUTPUTS pairs of rows after the lowpass
- * (Lo) and after the highpass (Hi), are in its registers. The group exchanges them through local memory, and each
- * work-item filters rows of them:
+ * Columns are filtered first. Each work-item filters one vec of columns into OUTPUTS pairs of rows of Lo (by the lowpass)
+ * and Hi (by the highpass), in registers. The group exchanges them through local memory, and each work-item filters rows:
  *
- *     lowpass = rows-low Lo,  subbands (0, 5) = q2c(rows-low Hi), (2, 3) = q2c(rows-high Lo), (1, 4) = q2c(rows-high Hi)
+ *     lowpass = low Lo,  subbands (0, 5) = q2c(low Hi), (2, 3) = q2c(high Lo), (1, 4) = q2c(high Hi)
  *
- * q2c makes complex numbers of quads, 2x2 blocks of samples (planes_pairs.h).
+ *   low, high  rows filtered with the lowpass or the highpass
+ *   q2c        makes complex numbers of quads, 2x2 blocks of samples (planes_pairs.h)
  *
  * Neighbouring groups overlap by HALO vecs on both sides; the work-items there only filter columns:
  *

@@ -14,7 +14,7 @@
  *                pair n - taps / 4 + k of X for i = 0 and 2, the odd one for i = 1 and 3; with g1 even and odd are exchanged
  *
  * w: the weights of g0, then the weights of g1. Z may be larger than the level by one sample per side. These samples are
- * skipped here (`crop`), as removing them would take a pass.
+ * skipped here (`crop`): removing them would take a pass of its own.
  *
  * Order of sums: k ascending; for each k first g0, then g1. In columns of level 1 rows are added two at a time, the even
  * one first: two rows with g0, then two with g1.

@@ -78,7 +78,6 @@ static inline vec include_zero(vec v, const struct window window, int x, int y, 
 #endif
 }
 
-/* Computes one pass. */
 NOINLINE void extremum_run(PLANES_IN(src), PLANES_OUT(dst), const struct window window, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1

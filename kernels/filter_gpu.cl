@@ -68,10 +68,10 @@ INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(y_table), int wraps, int x
     }
 }
 
-/* Returns the column to load for the column at x: the nearest one inside, unless the axis wraps. Columns outside have weight
- * 0 along x, so any finite values will do. If the width is a multiple of LANES, groups at the left and right border then take
- * no longer than others; otherwise the last vec is not whole, and add_block() filters it and the columns that it replaces.
- * Filtering all columns outside with the border weights of add_block() made a blur take 1.16 times as long on an H200. */
+/* Returns the column to load for column x: the nearest one inside, unless the axis wraps. Columns outside have weight 0 along
+ * x, so any finite values will do. So groups at the border take no longer than others if the width is a multiple of LANES.
+ * Otherwise add_block() filters the last vec, which is not whole, and the columns outside that load it. Filtering all columns
+ * outside with the border weights of add_block() made a blur take 1.16 times as long on an H200. */
 INLINE int column_inside(const struct geometry at, TABLE(x_table), int x)
 {
     const int last = (at.width - 1) / LANES * LANES;
@@ -178,7 +178,7 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
     const int x = ((int)get_group_id(0) * across + item) * LANES, first = x - along_x.before * LANES;
     const int y = ((int)get_group_id(1) + first_group) * OUTPUTS;
     vec column[FILTERS * OUTPUTS] = {0.0f}, sum[FILTERS * OUTPUTS] = {0.0f};
-    /* Along y: the work-item's column, with constant weights or, near the border, those in the tables. */
+    /* Along y: the work-item's column, with constant weights or, near the border, the tables' weights. */
     const int inside = column_inside(src_at, x_table, first);
     if (has_whole_windows(src_at, along_y, inside, y)) {
         filter_columns(column, PLANES_ARG(src), weights_y, along_y, inside, y, z);

@@ -38,7 +38,7 @@ typedef int int_lanes;
 struct tiles {
     float4 weights;      /* of red, green and blue in the brightness */
     int across, down;    /* number of tiles */
-    int width, height;   /* pixels of a tile; beyond the border the picture is mirrored about its last pixel */
+    int width, height;   /* pixels of a tile. A tile that extends beyond the border has mirrored pixels there */
     float inverse_width, inverse_height;
     int bins;            /* the table of tile (i, j) begins at (i + j * across) * bins */
     int colours;

@@ -16,7 +16,8 @@
  *     noise_energies    counts e in a histogram of 8 bins an octave
  *     noise_quantiles   finds the bins of the 5% quantile, the median and the 85% quantile
  *
- * Order of sums: each of the seven columns from top to bottom, then the columns in pairs (sum_lanes). All results are integers. */
+ * Order of sums: each of the seven columns from top to bottom, then the columns in pairs (sum_lanes). All results are
+ * integers. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -147,7 +148,8 @@ static inline int tone_of(PLANES_IN(picture), int x, int y, int image, int chann
  *     bins, bins_at       histograms [image][plane][class] of the level, and their offset
  *     tones_at            offset of histograms [image][tone][class] of level 1, or -1: tones are not counted
  *
- * Red, green and blue are counted at every second position of every second row only. Grid: x and y count positions, z images. */
+ * Red, green and blue are counted at every second position of every second row only. Grid: x and y count positions, z
+ * images. */
 __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, const struct geometry live_at, int masked, int columns,
                              int rows, int2 range, int channels, int colours, int opponent, PLANES_IN(picture),
                              volatile __global uint *bins, int bins_at, int tones_at)
@@ -199,8 +201,8 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
     }
 }
 
-/* Finds the bin of the quantile parts / PARTS, and stores its index, the number of energies in lower bins, and its own count.
- * With two classes the histogram is the sum of both. */
+/* Finds the bin of the quantile parts / PARTS of `total` energies. Stores its index, the number of energies in lower bins, and
+ * the number in the bin itself. With two classes the histogram is the sum of both. */
 static inline void find_quantile(__global const uint *counts, int classes, uint total, uint parts, __global uint *to)
 {
     uint below = 0, own = 0;
@@ -214,16 +216,16 @@ static inline void find_quantile(__global const uint *counts, int classes, uint 
     to[0] = bin, to[1] = below, to[2] = own;
 }
 
-/* Stores ten integers for the upper class alone and ten for both classes: the number of energies, then find_quantile() of the
- * 5% quantile, the median and the 85% quantile. Grid: x counts the `count` planes of all images and levels. */
-__kernel void noise_quantiles(__global const uint *bins, int count, __global uint *found, int found_at)
+/* Stores, after the `count` pairs of histograms, for each pair ten integers for the upper class alone and ten for both classes:
+ * the number of energies, then find_quantile() of the 5% quantile, the median and the 85% quantile. Grid: x counts pairs. */
+__kernel void noise_quantiles(__global uint *bins, int count)
 {
     const int item = get_global_id(0);
     if (item >= count)
         return;
     __global const uint *counts = bins + item * CLASSES * BINS;
     for (int classes = 1; classes <= CLASSES; classes++) {
-        __global uint *to = found + found_at + (item * CLASSES + classes - 1) * 10;
+        __global uint *to = bins + count * CLASSES * BINS + (item * CLASSES + classes - 1) * 10;
         uint total = 0;
         for (int i = 0; i < classes * BINS; i++)
             total += counts[i];

@@ -73,8 +73,8 @@ __kernel void threshold(PLANES_IN(src), PLANES_OUT(dst), float4 limit, int chann
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* Stores the weighted sum of the source's channels, followed by alpha if dst has alpha. Channels of weight 0 are skipped, as they
- * may be NaN or infinite. */
+/* Stores the weighted sum of the source's channels, followed by alpha if dst has alpha. Channels of weight 0 are skipped, as
+ * they may be NaN or infinite. */
 __kernel void gray(PLANES_IN(src), PLANES_OUT(dst), float4 weights)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -226,10 +226,10 @@ static inline ints find_bins(vec v, int floats)
     return a < INFINITY ? bin : (ints)(BINS);
 }
 
-/* Counts the colours of rows [rows.x, rows.y), divided by alpha. `histograms` is 1, for all colours together, or the number
- * of colours. Row n of the grid adds to copy n % copies of the histograms. Grid: with LANES 16 one work-item per copy:
- * work-item n counts rows n, n + copies, n + 2 copies, ...; otherwise one work-item per vec. */
-__kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha,
+/* Adds the colours of rows [rows.x, rows.y), divided by alpha, to histograms. `histograms` is 1, for all colours together, or
+ * the number of colours. Row n of the grid adds to copy n % copies of the histograms. Grid: with LANES 16 one work-item per
+ * copy: work-item n counts rows n, n + copies, n + 2 copies, ...; otherwise one work-item per vec. */
+__kernel void count_values(PLANES_IN(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha,
                     int floats)
 {
     const size_t step_x = get_global_size(0) * LANES, step_y = get_global_size(1);
@@ -261,13 +261,13 @@ __kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, 
 #endif
                 found[z] = full > 0.0f ? find_bins(v - origin, floats) : (ints)(BINS + 1);
             }
-            /* The other values (lanes beyond the picture, channels that are no colours) are counted in word BINS + 1 of
-             * the plane's first histogram. */
+            /* Counts the other values (lanes beyond the picture, channels that are not colours) in word BINS + 1 of the
+             * plane's first histogram. */
             for (int i = valid; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)
                     bin[z * VALUES + i] = BINS + 1 - i * next_value;
-            /* Alternates between planes: neighbours in a plane often increment the same counter, and each increment waits
-             * for the one before. */
+            /* Alternates between planes: neighbours in a plane often increment the same counter, and each such increment
+             * waits for the previous one. */
 #pragma unroll
             for (int i = 0; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)

@@ -60,18 +60,10 @@ static inline bool is_any(mask t)
 #else
 typedef float lanes;
 typedef int mask;
-#define LANE_BITS(v) as_uint(v)
-#define LANE_NUMBERS 0
-
-static inline int popcount_mask(mask t)
-{
-    return t;
-}
-
-static inline bool is_any(mask t)
-{
-    return t;
-}
+#define LANE_BITS(v)     as_uint(v)
+#define LANE_NUMBERS     0
+#define popcount_mask(t) (t)
+#define is_any(t)        (t)
 #endif
 
 #define COUNTED_ROWS 64 /* also in src/chain/transfer.c */

@@ -83,6 +83,21 @@ static inline vec find_tones(PLANES_IN(lowpass), int x, int y, int z, float scal
 #endif
 }
 
+/* Returns |y2|^2 for the vec at (x, y): half as many parents, each twice. re and im are the planes of both parts. */
+static inline vec load_parent_squares(PLANES_IN(parents), int x, int y, int re, int im)
+{
+#ifdef IMAGES
+    const vec a = load(PLANES_ARG(parents), x / 2, y / 2, re), b = load(PLANES_ARG(parents), x / 2, y / 2, im);
+#elif LANES == 16
+    const vec a = vload8(0, parents + offset(parents_at, x / 2, y / 2, re)).s0011223344556677;
+    const vec b = vload8(0, parents + offset(parents_at, x / 2, y / 2, im)).s0011223344556677;
+#else
+    const vec a = (*(__global const float2 *)(parents + offset(parents_at, x / 2, y / 2, re))).xxyy;
+    const vec b = (*(__global const float2 *)(parents + offset(parents_at, x / 2, y / 2, im))).xxyy;
+#endif
+    return mad(a, a, b * b);
+}
+
 /* Computes a plane of noise factors for each image from its brightness (tones.h). Plane i * channels of the lowpass is the
  * brightness of image i. Grid: x counts vecs, y rows, z images. */
 NOINLINE void shrink_tones_run(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int channels, __global const float *curves,

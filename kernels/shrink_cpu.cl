@@ -54,11 +54,6 @@ static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
     return sum;
 }
 
-/* Loads the parents of a vec: half as many samples, each twice. */
-static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
-{
-    return vload8(0, parents + offset(parents_at, x / 2, y / 2, z)).s0011223344556677;
-}
 
 
 /* Shrinks the subbands of a level. sigma[sigma_index + c] is the image's noise in channel c on this level, 0 for alpha;
@@ -81,11 +76,8 @@ NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(ener
         const int im_plane = PLANE_INDEX(2 * subband + 1, channel, channels);
         const vec re = load(PLANES_ARG(subbands), x, y, re_plane), im = load(PLANES_ARG(subbands), x, y, im_plane);
         vec parent_square = 0.0f;
-        if (parent_sigma_index >= 0) {
-            const vec parent_re = load_parents(PLANES_ARG(parents), x, y, re_plane);
-            const vec parent_im = load_parents(PLANES_ARG(parents), x, y, im_plane);
-            parent_square = mad(parent_re, parent_re, parent_im * parent_im);
-        }
+        if (parent_sigma_index >= 0)
+            parent_square = load_parent_squares(PLANES_ARG(parents), x, y, re_plane, im_plane);
         vec noise = mean_noise;
         if (tone_channels > 0)
             noise *= load(PLANES_ARG(tones), x, y, channel / tone_channels);

@@ -9,7 +9,6 @@
 #endif
 #include "planes.h"
 
-/* Copies texels to planes. */
 __kernel void texels_to_planes(PLANES_IN(src), __global float *planes, const struct geometry at)
 {
     const int x = get_global_id(0), y = get_global_id(1) + at.first_row;
@@ -20,7 +19,7 @@ __kernel void texels_to_planes(PLANES_IN(src), __global float *planes, const str
         planes[offset(at, x, y, c)] = component(v, c);
 }
 
-/* Copies planes to texels; missing channels are 0. */
+/* Missing channels are 0. */
 __kernel void planes_to_texels(__global const float *planes, const struct geometry at, PLANES_OUT(dst))
 {
     const int x = get_global_id(0), y = get_global_id(1) + at.first_row;

@@ -116,7 +116,6 @@ INLINE texel load_texel(PLANES_IN(src), int x, int y, int z)
 #endif
 }
 
-/* Returns the fill. */
 INLINE texel fill_texel(const struct warp *warp)
 {
     texel v = 0.0f;
@@ -164,7 +163,7 @@ static inline bool is_missing(const struct warp *warp, const struct position at,
     return warp->missing && (x < 0 || x >= src_at.width || y < 0 || y >= src_at.height);
 }
 
-/* The source of samples: the group's tile, whose first sample is left, top, or all of src. */
+/* The source of samples: the group's tile, whose first sample is at (left, top), or, unless `tiled`, all of src. */
 struct samples {
     bool tiled;
     __local const texel *tile;
