@@ -56,7 +56,7 @@ static inline bool copy_values(const struct block *block, INPUT, int channels, _
         __global const float *p = src + offset(src_at, x, row, block->z);
         for (int i = 0; i < count; i++) {
             const int number = to_8bit(p[i]);
-            is_8bit &= number * STEP == p[i];
+            is_8bit &= as_uint(number * STEP) == as_uint(p[i]); /* -0 is not: an output is a sample, bit for bit */
             values[i] = number;
         }
     } else {
