@@ -23,7 +23,7 @@ struct ball {
 };
 
 /* Returns the minimum of a and b - height. The fmin() of PoCL 3.1 takes several times as long. */
-static inline vec min_above(vec a, vec b, float height)
+static inline vec min_lowered(vec a, vec b, float height)
 {
     b -= height;
     return b < a ? b : a;
@@ -48,17 +48,17 @@ NOINLINE void roll_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *he
             if (left >= 0 && left + side - 1 + LANES <= src_at.width) {
                 __global const float *from = src + offset(src_at, left, row, z);
                 for (int i = 0; i < side; i++)
-                    smallest = min_above(smallest, VLOAD(from + i), height[i]);
+                    smallest = min_lowered(smallest, VLOAD(from + i), height[i]);
                 continue;
             }
             for (int i = 0; i < LANES + side - 1; i++)
                 line[i] = left + i >= 0 && left + i < src_at.width ? src[offset(src_at, left + i, row, z)] : INFINITY;
             for (int i = 0; i < side; i++)
-                smallest = min_above(smallest, VLOAD(line + i), height[i]);
+                smallest = min_lowered(smallest, VLOAD(line + i), height[i]);
 #else
             const int begin = max(0, -left), end = min(side, src_at.width - left);
             for (int i = begin; i < end; i++)
-                smallest = min_above(smallest, load(PLANES_ARG(src), left + i, row, z), height[i]);
+                smallest = min_lowered(smallest, load(PLANES_ARG(src), left + i, row, z), height[i]);
 #endif
         }
         store(PLANES_ARG(dst), x, y, z, -smallest);

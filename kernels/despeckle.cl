@@ -42,9 +42,10 @@ __kernel void label_runs(PLANES_IN(src), __global uint *labels, const struct geo
     for (int x = 0; x < at.width; x++) {
         const float v = load(PLANES_ARG(src), x, y, z), full = alpha < 0 ? 1.0f : load(PLANES_ARG(src), x, y, alpha);
         between += is_colour && v > 0.005f * full && v < 0.995f * full;
-        if (!is_colour || !(full > 0.0f) || !(white ? v >= 0.5f * full : v < 0.5f * full))
+        const bool is_object = is_colour && full > 0.0f && (white ? v >= 0.5f * full : v < 0.5f * full);
+        if (!is_object) {
             label = NONE;
-        else if (label == NONE) {
+        } else if (label == NONE) {
             label = row + (uint)x;
             counts[label] = 0;
         }

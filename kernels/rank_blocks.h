@@ -81,13 +81,14 @@ static inline bool fill_row(const struct block *block, INPUT, int channels, int 
     const int row = clamp_row(src_at, edge(y, src_at.height));
     bool is_8bit = copy_values(block, INPUT_ARG, channels, values + begin, x + begin, row, end - begin);
     /* Values to the left of the image, then values to the right of it. */
-    for (int i = 0; i < block->columns; i++)
+    for (int i = 0; i < block->columns; i++) {
         if (i >= begin && i < end)
             continue;
-        else if (beyond_border(x + i, n))
+        if (beyond_border(x + i, n))
             values[i] = 0;
         else
             is_8bit &= copy_values(block, INPUT_ARG, channels, values + i, edge(x + i, n), row, 1);
+    }
     return is_8bit;
 }
 
