@@ -1,10 +1,10 @@
-/* Adds some rows of a picture to the sums of an axis along y (product.h), for pictures that come in parts, from top to bottom:
+/* Adds some rows of a picture to the sums of an axis along y (product.h), for pictures that are read in parts, top to bottom:
  *
- *     dst[o] = before[o] + sum over the rows j of the part of A[o, j] * src[j]
+ *     dst[o] = before[o] + sum of A[o, j] * src[j] over the rows j of the part
  *
- * `before` is dst of the part above. It is not read for blocks whose window begins in this part. After the last row of its
- * window, a block has the bits of A * src in the tile of a product. Values must be finite, as in a block weights of 0 are
- * multiplied, too. The axis must not wrap: pictures with that border rule are never in parts.
+ * `before` is dst of the part above. It is not read for blocks whose window begins in this part. The part with the last row of
+ * a block's window completes it: the sums have the bits of A * src in the tile of a product. Values must be finite, as weights
+ * of 0 are multiplied, too. The axis must not wrap: a picture with that border rule is read whole.
  *
  * Grid: x counts vecs, y blocks from `first_block` on, z planes. */
 #include "product.h"
@@ -21,13 +21,11 @@ NOINLINE void accumulate_run(PLANES_IN(src), PLANES_IN(before), PLANES_OUT(dst),
         const struct block rows = along_y[block];
         const int begin = max(rows.first, part.x), end = min(rows.first + rows.count, part.y);
         __global const float *weights = weights_of(along_y, rows) + (begin - rows.first) * ROWS;
-        vec sum[ROWS];
+        vec sum[ROWS] = {0.0f};
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            sum[r] = 0.0f;
+        for (int r = 0; r < ROWS; r++)
             if (begin > rows.first && r < outputs)
                 sum[r] = load(PLANES_ARG(before), x, o + r, z);
-        }
         for (int y = begin; y < end; y++, weights += ROWS) {
             const vec v = load(PLANES_ARG(src), x, y, z);
 #pragma unroll

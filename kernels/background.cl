@@ -1,6 +1,6 @@
 /* Background subtraction with a rolling ball (S. Sternberg, "Biomedical image processing", Computer 16 (1983)):
- * least_of_blocks reduces the picture, the ball rolls on the small one (ball.cl), and subtract_background subtracts the
- * surface that it reached, enlarged.
+ * min_of_blocks reduces the picture, the ball rolls on the small one (ball.cl), and subtract_background subtracts the surface
+ * that the ball reached, enlarged.
  *
  *     small[x, y] = min of sign * src over a block of factor x factor pixels
  *     dst = src - sign * (small surface, interpolated bilinearly)  [+ full scale, if the background is light]
@@ -17,24 +17,20 @@
 #endif
 #include "planes.h"
 
-/* Returns the smaller one of a and b, without fmin() (ball.cl). */
-static inline vec lower(vec a, vec b)
-{
-    return b < a ? b : a;
-}
-
-/* Stores the minimum of sign * src over each block of factor x factor pixels. */
-__kernel void least_of_blocks(PLANES_IN(src), PLANES_OUT(dst), int factor, float sign)
+/* Stores the minimum of sign * src over each block of factor x factor pixels. Without fmin(), which is slow (ball.cl). */
+__kernel void min_of_blocks(PLANES_IN(src), PLANES_OUT(dst), int factor, float sign)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const int right = min((x + 1) * factor, src_at.width), bottom = min((y + 1) * factor, src_at.height);
-    vec least = INFINITY;
+    vec smallest = INFINITY;
     for (int j = y * factor; j < bottom; j++)
-        for (int i = x * factor; i < right; i++)
-            least = lower(least, sign * load(PLANES_ARG(src), i, j, z));
-    store(PLANES_ARG(dst), x, y, z, least);
+        for (int i = x * factor; i < right; i++) {
+            const vec v = sign * load(PLANES_ARG(src), i, j, z);
+            smallest = v < smallest ? v : smallest;
+        }
+    store(PLANES_ARG(dst), x, y, z, smallest);
 }
 
 /* Linear interpolation between two of n small pixels. Beyond the outermost centres it extrapolates. */
@@ -57,9 +53,10 @@ static inline vec blend(vec a, vec b, float weight)
     return mad(weight, a, (1 - weight) * b);
 }
 
-/* Subtracts the interpolated surface. Alpha is copied. With `light`, full scale is added, so that pixels as bright as the
- * background become white. */
-__kernel void subtract_background(PLANES_IN(src), PLANES_IN(surface), PLANES_OUT(dst), int shift, float sign, int light, int alpha)
+/* Subtracts the interpolated surface. Alpha is copied. If the background is light, full scale is added, so that pixels as
+ * bright as the background become white. */
+__kernel void subtract_background(PLANES_IN(src), PLANES_IN(surface), PLANES_OUT(dst), int shift, float sign, int is_light,
+                                  int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -72,7 +69,7 @@ __kernel void subtract_background(PLANES_IN(src), PLANES_IN(surface), PLANES_OUT
                              load(PLANES_ARG(surface), across.second, down.second, z), across.weight);
     const vec v = load(PLANES_ARG(src), x, y, z);
     vec value = mad(-sign, blend(top, bottom, down.weight), v);
-    if (light)
+    if (is_light)
         value += full_scale(PLANES_ARG(src), v, x, y, alpha);
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }

@@ -22,8 +22,8 @@ struct ball {
     int reach, shift;
 };
 
-/* Returns the smaller one of a and b - height. The fmin() of PoCL 3.1 takes several times as long. */
-static inline vec lower(vec a, vec b, float height)
+/* Returns the minimum of a and b - height. The fmin() of PoCL 3.1 takes several times as long. */
+static inline vec min_lowered(vec a, vec b, float height)
 {
     b -= height;
     return b < a ? b : a;
@@ -36,8 +36,8 @@ NOINLINE void roll_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *he
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const int left = x + ball.shift - ball.reach, side = 2 * ball.reach + 1;
-        vec least = INFINITY;
+        const int left = x + ball.shift - ball.reach, side = 2 * ball.reach + 1; /* of the window */
+        vec smallest = INFINITY;
         for (int j = 0; j < side; j++) {
             const int row = y + ball.shift - ball.reach + j;
             __global const float *height = heights + j * side;
@@ -48,20 +48,20 @@ NOINLINE void roll_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *he
             if (left >= 0 && left + side - 1 + LANES <= src_at.width) {
                 __global const float *from = src + offset(src_at, left, row, z);
                 for (int i = 0; i < side; i++)
-                    least = lower(least, VLOAD(from + i), height[i]);
+                    smallest = min_lowered(smallest, VLOAD(from + i), height[i]);
                 continue;
             }
             for (int i = 0; i < LANES + side - 1; i++)
                 line[i] = left + i >= 0 && left + i < src_at.width ? src[offset(src_at, left + i, row, z)] : INFINITY;
             for (int i = 0; i < side; i++)
-                least = lower(least, VLOAD(line + i), height[i]);
+                smallest = min_lowered(smallest, VLOAD(line + i), height[i]);
 #else
             const int begin = max(0, -left), end = min(side, src_at.width - left);
             for (int i = begin; i < end; i++)
-                least = lower(least, load(PLANES_ARG(src), left + i, row, z), height[i]);
+                smallest = min_lowered(smallest, load(PLANES_ARG(src), left + i, row, z), height[i]);
 #endif
         }
-        store(PLANES_ARG(dst), x, y, z, -least);
+        store(PLANES_ARG(dst), x, y, z, -smallest);
     }
 }
 

@@ -14,10 +14,8 @@
 #endif
 
 #ifdef IMAGES
-#define VEC_WIDTH    1 /* samples of a vec along x */
 #define PADDING_VECS 0
 #else
-#define VEC_WIDTH    4
 #define PADDING_VECS 1 /* additional halo: a position and its sample differ by axis.pad, less than a vec */
 #endif
 
@@ -27,7 +25,7 @@ static inline int column_at(const struct padded_axis axis, int x)
 #ifdef IMAGES
     return sample_at(axis, x);
 #else
-    return clamp(x, 0, (axis.n - 1) / VEC_WIDTH * VEC_WIDTH);
+    return clamp(x, 0, (axis.n - 1) / LANES * LANES);
 #endif
 }
 
@@ -36,8 +34,8 @@ static inline int column_at(const struct padded_axis axis, int x)
 INLINE void mirror_columns(__local vec *lines, int count, const struct padded_axis axis, int x0)
 {
 #ifndef IMAGES
-    const int item = get_local_id(0), x = x0 + item * VEC_WIDTH, last = GROUP * VEC_WIDTH - 1;
-    if (is_interior(axis, x0, GROUP * VEC_WIDTH) && axis.pad == 0) /* the same for all work-items */
+    const int item = get_local_id(0), x = x0 + item * LANES, last = GROUP * LANES - 1;
+    if (is_interior(axis, x0, GROUP * LANES) && axis.pad == 0) /* the same for all work-items */
         return;
     const int a = clamp(sample_at(axis, x) - x0, 0, last), b = clamp(sample_at(axis, x + 1) - x0, 0, last);
     const int c = clamp(sample_at(axis, x + 2) - x0, 0, last), d = clamp(sample_at(axis, x + 3) - x0, 0, last);

@@ -2,9 +2,10 @@
  * opencl-c.h: 18,000 lines, which take 0.15 s of processor time per compiled program and 25 ms per cached one.
  *
  * The host defines opencl-c.h's include guard and puts this text in front of a program. Declarations have the same
- * attributes as in opencl-c.h, so the machine code is the same. Unused ones are avoided, as 50 declarations take a
- * millisecond per program. If a kernel calls a function that is missing here, the host builds with opencl-c.h
- * (program.c). `make lint` reports missing functions, and calls that resolve to another overload than with opencl-c.h. */
+ * attributes as in opencl-c.h, so the machine code is the same. Only functions that kernels call are declared: 50
+ * declarations take a millisecond per program. If a kernel calls a function that is missing here, the host builds it
+ * with opencl-c.h (src/device/program.c). `make lint` reports missing functions, and calls that resolve to another
+ * overload than with opencl-c.h. */
 #pragma once
 
 #define OVERLOADED __attribute__((overloadable))
@@ -37,8 +38,6 @@ CONST float3 fabs(float3);
 CONST float8 fabs(float8);
 CONST float3 fmin(float3, float3);
 CONST float ceil(float);
-CONST float log(float);
-CONST float exp(float);
 
 #define DECLARE_ORDER(type, n)                                                                                         \
     CONST type##n min(type##n, type##n);                                                                               \
@@ -85,26 +84,25 @@ DECLARE_CONVERSION(ushort, uint)
 DECLARE_CONVERSION(uint, uint)
 DECLARE_CONVERSION(float, uint)
 
-#define DECLARE_MEMORY(type, n, space)                                                                                 \
-    PURE type##n vload##n(size_t, const space type *);                                                                 \
-    OVERLOADED void vstore##n(type##n, size_t, space type *);
-#define DECLARE_SPACES(n)                                                                                              \
-    DECLARE_MEMORY(float, n, __global)                                                                                 \
-    DECLARE_MEMORY(float, n, __local)                                                                                  \
-    DECLARE_MEMORY(float, n, __private)                                                                                \
-    PURE float##n vload##n(size_t, __constant const float *);
-DECLARE_SPACES(2)
-DECLARE_SPACES(4)
-DECLARE_SPACES(8)
-DECLARE_SPACES(16)
-DECLARE_MEMORY(char, 16, __global)
-DECLARE_MEMORY(uchar, 16, __global)
-DECLARE_MEMORY(short, 16, __global)
-DECLARE_MEMORY(ushort, 16, __global)
-DECLARE_MEMORY(int, 16, __global)
-DECLARE_MEMORY(uint, 16, __global)
-DECLARE_MEMORY(uint, 8, __global)
-DECLARE_MEMORY(uint, 4, __global)
+#define DECLARE_VLOAD(type, n, space)  PURE type##n vload##n(size_t, const space type *);
+#define DECLARE_VSTORE(type, n, space) OVERLOADED void vstore##n(type##n, size_t, space type *);
+#define DECLARE_MEMORY(type, n)        DECLARE_VLOAD(type, n, __global) DECLARE_VSTORE(type, n, __global)
+DECLARE_VLOAD(float, 2, __global)
+DECLARE_VLOAD(float, 4, __global)
+DECLARE_MEMORY(float, 8)
+DECLARE_MEMORY(float, 16)
+DECLARE_VLOAD(float, 2, __constant)
+DECLARE_VLOAD(float, 4, __constant)
+DECLARE_VSTORE(float, 4, __private)
+DECLARE_VSTORE(float, 8, __private)
+DECLARE_MEMORY(char, 16)
+DECLARE_MEMORY(uchar, 16)
+DECLARE_MEMORY(short, 16)
+DECLARE_MEMORY(ushort, 16)
+DECLARE_MEMORY(int, 16)
+DECLARE_MEMORY(uint, 16)
+DECLARE_MEMORY(uint, 8)
+DECLARE_MEMORY(uint, 4)
 
 CONST float4 convert_float4(int4);
 CONST int4 convert_int4(float4);
@@ -116,15 +114,11 @@ PURE float16 vload_half16(size_t, const __global half *);
 OVERLOADED void vstore_half_rte(float, size_t, __global half *);
 OVERLOADED void vstore_half16_rte(float16, size_t, __global half *);
 
-#define DECLARE_ATOMIC(type, space)                                                                                    \
-    OVERLOADED type atomic_add(volatile space type *, type);                                                           \
-    OVERLOADED type atomic_max(volatile space type *, type);                                                           \
-    OVERLOADED type atomic_min(volatile space type *, type);                                                           \
-    OVERLOADED type atomic_inc(volatile space type *);
-DECLARE_ATOMIC(int, __global)
-DECLARE_ATOMIC(int, __local)
-DECLARE_ATOMIC(uint, __global)
-DECLARE_ATOMIC(uint, __local)
+OVERLOADED uint atomic_add(volatile __global uint *, uint);
+OVERLOADED uint atomic_inc(volatile __global uint *);
+OVERLOADED uint atomic_min(volatile __global uint *, uint);
+OVERLOADED uint atomic_max(volatile __global uint *, uint);
+OVERLOADED int atomic_max(volatile __global int *, int);
 
 CONST size_t get_global_id(uint);
 CONST size_t get_global_size(uint);

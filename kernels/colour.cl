@@ -15,14 +15,12 @@
 #else
 #define MAX_CHANNELS 4
 #endif
+#include "curve.h"
 #if LANES == 16
-typedef int16 ints;
 #define COLOURS_UNROLLED 1 /* three copies of curve_lookup() would take long to compile */
 #else
-typedef int ints;
 #define COLOURS_UNROLLED 3
 #endif
-#include "curve.h"
 
 #define NODES 33
 
@@ -30,85 +28,89 @@ typedef int ints;
 struct conversion {
     int in, out, alpha;       /* channels of colour, and 1 if alpha follows */
     int decode[3], encode[3]; /* start of the curve in the floats; -1: none */
-    int grid;                 /* start of the grid; -1: the matrix */
+    int grid;                 /* start of the table of nodes in the floats; -1: none, but the matrix */
     float matrix[9];          /* [out][in] */
 };
 
 /* Loads the colours of LANES pixels, divided by alpha; of gray only the first. Returns alpha, or 1. */
-static inline lanes load_colours(PLANES_IN(src), int x, int y, int z, const struct conversion how, lanes *value)
+static inline lanes load_colours(PLANES_IN(src), int x, int y, int z, const struct conversion conversion, lanes *value)
 {
     lanes alpha = 1.0f;
 #ifdef IMAGES
     const float4 texel = load(PLANES_ARG(src), x, y, z);
-    value[0] = texel.x, value[1] = how.in > 1 ? texel.y : 0.0f, value[2] = how.in > 1 ? texel.z : 0.0f;
-    if (how.alpha)
-        alpha = how.in > 1 ? texel.w : texel.y;
+    value[0] = texel.x;
+    if (conversion.in > 1)
+        value[1] = texel.y, value[2] = texel.z;
+    if (conversion.alpha)
+        alpha = conversion.in > 1 ? texel.w : texel.y;
 #else
-    const int channels = how.in + how.alpha;
+    const int channels = conversion.in + conversion.alpha;
 #pragma unroll
     for (int c = 0; c < 3; c++)
-        if (c < how.in)
+        if (c < conversion.in)
             value[c] = load(PLANES_ARG(src), x, y, z * channels + c);
-    if (how.alpha)
-        alpha = load(PLANES_ARG(src), x, y, z * channels + how.in);
+    if (conversion.alpha)
+        alpha = load(PLANES_ARG(src), x, y, z * channels + conversion.in);
 #endif
 #pragma unroll
     for (int c = 0; c < 3; c++)
-        if (how.alpha)
+        if (conversion.alpha)
             value[c] = alpha > 0.0f ? value[c] / alpha : (lanes)(0.0f);
     return alpha;
 }
 
 /* Stores the colours, multiplied by alpha. */
-static inline void store_colours(PLANES_OUT(dst), int x, int y, int z, const struct conversion how, lanes *value, lanes alpha)
+static inline void store_colours(PLANES_OUT(dst), int x, int y, int z, const struct conversion conversion, lanes *value,
+                                 lanes alpha)
 {
 #pragma unroll
     for (int c = 0; c < 3; c++)
-        if (how.alpha)
+        if (conversion.alpha)
             value[c] *= alpha;
 #ifdef IMAGES
-    const float last = how.alpha ? alpha : 0.0f;
+    const float last = conversion.alpha ? alpha : 0.0f;
     store(PLANES_ARG(dst), x, y, z,
-          how.out > 1 ? (float4)(value[0], value[1], value[2], last) : (float4)(value[0], last, 0.0f, 0.0f));
+          conversion.out > 1 ? (float4)(value[0], value[1], value[2], last) : (float4)(value[0], last, 0.0f, 0.0f));
 #else
-    const int channels = how.out + how.alpha;
+    const int channels = conversion.out + conversion.alpha;
 #pragma unroll
     for (int c = 0; c < 3; c++)
-        if (c < how.out)
+        if (c < conversion.out)
             store(PLANES_ARG(dst), x, y, z * channels + c, value[c]);
-    if (how.alpha)
-        store(PLANES_ARG(dst), x, y, z * channels + how.out, alpha);
+    if (conversion.alpha)
+        store(PLANES_ARG(dst), x, y, z * channels + conversion.out, alpha);
 #endif
 }
 
-static inline void apply_matrix(const struct conversion how, lanes *value)
+static inline void apply_matrix(const struct conversion conversion, lanes *value)
 {
     const lanes r = value[0], g = value[1], b = value[2];
 #pragma unroll
     for (int c = 0; c < 3; c++)
-        value[c] = mad(how.matrix[3 * c + 2], b, mad(how.matrix[3 * c + 1], g, how.matrix[3 * c] * r));
+        value[c] = mad(conversion.matrix[3 * c + 2], b, mad(conversion.matrix[3 * c + 1], g, conversion.matrix[3 * c] * r));
 }
 
-/* Interpolates in the grid at (r, g, b), which is clipped to 0...1. The cube of eight nodes around it is six tetrahedra. Its
- * tetrahedron's nodes are on the way from the lowest node to the highest, first along the axis with the largest part. */
+/* Interpolates in the grid at (r, g, b), clipped to [0, 1]. The cube of eight nodes around this point is divided into six
+ * tetrahedra. The corners of the point's tetrahedron are on a path from the lowest node of the cube to the highest, which
+ * follows the axes in descending order of the point's fractions. */
 static inline float4 interpolate(__global const float *restrict grid, float r, float g, float b)
 {
     const float at[3] = {r, g, b};
-    float part[3];
+    float fraction[3];
     int stride[3] = {4 * NODES * NODES, 4 * NODES, 4}, node = 0;
 #pragma unroll
     for (int c = 0; c < 3; c++) {
-        const float inside = at[c] > 0.0f ? at[c] < 1.0f ? at[c] : 1.0f : 0.0f, scaled = inside * (NODES - 1);
+        const float clipped = at[c] > 0.0f ? at[c] < 1.0f ? at[c] : 1.0f : 0.0f, scaled = clipped * (NODES - 1);
         const int cell = min((int)scaled, NODES - 2);
-        part[c] = scaled - (float)cell;
+        fraction[c] = scaled - (float)cell;
         node += cell * stride[c];
     }
-    /* Sorts the axes by their parts; equal ones keep their order. */
+    /* Sorts the axes by their fractions; equal ones keep their order. */
 #define EXCHANGE(i, j)                                                                                                 \
-    if (part[j] > part[i]) {                                                                                           \
-        const float p = part[i];                                                                                       \
+    if (fraction[j] > fraction[i]) {                                                                                   \
+        const float f = fraction[i];                                                                                   \
         const int s = stride[i];                                                                                       \
-        part[i] = part[j], part[j] = p;                                                                                \
+        fraction[i] = fraction[j], fraction[j] = f;                                                                    \
         stride[i] = stride[j], stride[j] = s;                                                                          \
     }
     EXCHANGE(0, 1)
@@ -117,10 +119,10 @@ static inline float4 interpolate(__global const float *restrict grid, float r, f
     const float4 a = vload4(0, grid + node), c = vload4(0, grid + node + stride[0]),
                  d = vload4(0, grid + node + stride[0] + stride[1]),
                  e = vload4(0, grid + node + stride[0] + stride[1] + stride[2]);
-    return mad(part[2], e - d, mad(part[1], d - c, mad(part[0], c - a, a)));
+    return mad(fraction[2], e - d, mad(fraction[1], d - c, mad(fraction[0], c - a, a)));
 }
 
-/* Looks the colours up in the grid. The copy leaves `value` in registers for the matrix. */
+/* Looks up the colours in the grid. Works on a copy, so that `value` may stay in registers if the matrix is used. */
 static inline void apply_grid(__global const float *restrict grid, lanes *value)
 {
     lanes v[3] = {value[0], value[1], value[2]};
@@ -162,9 +164,10 @@ static inline void apply_curves(__global const float *restrict floats, const int
 #define OUTPUT_ARG PLANES_ARG(dst)
 #endif
 
-/* Each step passes through all vecs of a call, as the steps of one vec depend on each other: a core overlaps the same step of
- * several vecs. All steps of one vec after the other took 1.4 times as long. */
-NOINLINE void convert_run(INPUT, OUTPUT, __global const float *restrict floats, const struct conversion how, WORK_ITEM_PARAMS)
+/* Each step loops over all vecs of a call. The steps of one vec depend on each other, but a core overlaps one step of several
+ * vecs: to complete vec after vec took 1.4 times as long. */
+NOINLINE void convert_run(INPUT, OUTPUT, __global const float *restrict floats, const struct conversion conversion,
+                          WORK_ITEM_PARAMS)
 {
     const int first_x = first_item * LANES, y = item_y + dst_at.first_row, z = item_z;
     if (first_x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -176,32 +179,32 @@ NOINLINE void convert_run(INPUT, OUTPUT, __global const float *restrict floats, 
         v[i][0] = v[i][1] = v[i][2] = 0.0f; /* the matrix reads all three */
 #ifdef SAMPLE
         if (samples)
-            load_pixels(v[i], samples + PIXEL_NUMBER(samples, first_x + i * LANES, y, 0) * how.in, how.in);
+            load_pixels(v[i], samples + PIXEL_NUMBER(samples, first_x + i * LANES, y, 0) * conversion.in, conversion.in);
         else
 #endif
-            alpha[i] = load_colours(PLANES_ARG(src), first_x + i * LANES, y, z, how, v[i]);
+            alpha[i] = load_colours(PLANES_ARG(src), first_x + i * LANES, y, z, conversion, v[i]);
     }
-    apply_curves(floats, how.decode, v, count);
+    apply_curves(floats, conversion.decode, v, count);
 #pragma unroll 1
     for (int i = 0; i < count; i++)
-        if (how.grid >= 0)
-            apply_grid(floats + how.grid, v[i]);
+        if (conversion.grid >= 0)
+            apply_grid(floats + conversion.grid, v[i]);
         else
-            apply_matrix(how, v[i]);
-    apply_curves(floats, how.encode, v, count);
+            apply_matrix(conversion, v[i]);
+    apply_curves(floats, conversion.encode, v, count);
 #pragma unroll 1
     for (int i = 0; i < count; i++) {
 #ifdef SAMPLE
         if (raster) {
-            store_pixels(RASTER_OUT_ARG(raster), first_x + i * LANES, y, v[i], how.out, false);
+            store_pixels(RASTER_OUT_ARG(raster), first_x + i * LANES, y, v[i], conversion.out, false);
             continue;
         }
 #endif
-        store_colours(PLANES_ARG(dst), first_x + i * LANES, y, z, how, v[i], alpha[i]);
+        store_colours(PLANES_ARG(dst), first_x + i * LANES, y, z, conversion, v[i], alpha[i]);
     }
 }
 
-__kernel void convert(INPUT, OUTPUT, __global const float *restrict floats, const struct conversion how)
+__kernel void convert(INPUT, OUTPUT, __global const float *restrict floats, const struct conversion conversion)
 {
-    convert_run(INPUT_ARG, OUTPUT_ARG, floats, how, WORK_ITEM_ARGS);
+    convert_run(INPUT_ARG, OUTPUT_ARG, floats, conversion, WORK_ITEM_ARGS);
 }

@@ -1,6 +1,6 @@
 /* Counts the positions at which red, green or blue is constant, for --denoise and --shrink with a given strength. A constant
- * colour has no noise, but opponent colours would mix the noise of the other colours into it. So pictures with a constant
- * colour are denoised in red, green and blue.
+ * colour channel has no noise, and opponent colours would mix the noise of the other channels into it. So pictures with such
+ * a channel are denoised in red, green and blue.
  *
  * On CPUs the kernel is part of dtcwt_cpu.cl, because loading another program takes 8 ms. On GPUs it is constant.cl. */
 #pragma once
@@ -13,8 +13,7 @@
 static inline float colour_at(PLANES_IN(src), int x, int y, int image, int channel, int channels)
 {
 #ifdef IMAGES
-    const float4 v = load(PLANES_ARG(src), x, y, 0);
-    return channel == 0 ? v.x : channel == 1 ? v.y : v.z;
+    return component(load(PLANES_ARG(src), x, y, 0), channel);
 #else
     return src[offset(src_at, x, y, image * channels + channel)];
 #endif
@@ -33,7 +32,7 @@ NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 ran
         const int j = item_y, image = item_z;
         if (i >= columns || j >= rows)
             return;
-        const int x = place(i, columns, src_at.width), y = place(j, rows, src_at.height);
+        const int x = sampling_position(i, columns, src_at.width), y = sampling_position(j, rows, src_at.height);
         if (y < range.x || y >= range.y)
             return;
         float v[3][3];        /* [colour][neighbour] */

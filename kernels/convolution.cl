@@ -13,7 +13,7 @@
  *         2   |-----------|           |
  *         3               |-----------|
  *
- * The three ways of loading a row:
+ * Rows are loaded in three ways:
  *
  *     CPU buffers   an unaligned vector of sixteen samples per column of the matrix
  *     GPU buffers   aligned vectors of four samples. The host adds columns of weight 0, so that width and start_x are
@@ -34,7 +34,7 @@
 struct matrix {
     int start_x, start_y; /* first sample of the window, relative to the output */
     int width, height;
-    int has_zeros; /* not 0: some weights are 0, and NaN or infinite samples of weight 0 must not spoil the sum */
+    int has_zeros; /* not 0: some weights are 0. Their samples may be NaN or infinite, which must not affect the sum */
 };
 
 /* Returns true if row j of the work-item's window is in the window of output row r. */
@@ -114,10 +114,7 @@ convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const st
     const int x0 = get_group_id(0) * GROUP_X + matrix.start_x, width = GROUP_X + matrix.width - 1;
     const int y0 = get_group_id(1) * GROUP_Y * OUTPUTS + dst_at.first_row + matrix.start_y;
     const int rows = GROUP_Y * OUTPUTS + matrix.height - 1; /* source rows of the group */
-    vec sum[OUTPUTS];
-#pragma unroll
-    for (int r = 0; r < OUTPUTS; r++)
-        sum[r] = 0.0f;
+    vec sum[OUTPUTS] = {0.0f};
     for (int first = 0; first < rows; first += strip_rows) {
         barrier(CLK_LOCAL_MEM_FENCE); /* all work-items have read the previous strip */
         copy_strip(strip, PLANES_ARG(src), width, strip_rows, x0, y0 + first, z);
@@ -209,10 +206,7 @@ NOINLINE void convolve_run(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float 
         const int x = item * LANES, z = item_z, y = item_y * OUTPUTS + dst_at.first_row;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        vec sum[OUTPUTS];
-#pragma unroll
-        for (int r = 0; r < OUTPUTS; r++)
-            sum[r] = 0.0f;
+        vec sum[OUTPUTS] = {0.0f};
 #pragma unroll 1
         for (int j = 0; j < matrix.height + OUTPUTS - 1; j++) {
             const int row = y + matrix.start_y + j;

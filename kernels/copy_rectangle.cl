@@ -2,8 +2,8 @@
  *
  *     dst[columns.y + i, y] = src[columns.x + i, y],  0 <= i < columns.z, rows.x <= y < rows.y
  *
- * columns.y is a multiple of LANES. So is columns.x on GPUs, which load aligned vectors; only CPU devices process tiles, so
- * there both are 0.
+ * columns.y is a multiple of LANES. On GPUs, which need aligned vectors, columns.x and columns.y are 0: only CPU devices
+ * process images in tiles.
  *
  * Grid: x counts vecs, y rows from rows.x on, z planes. */
 #include "planes.h"

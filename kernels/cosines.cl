@@ -21,7 +21,7 @@
  *
  * A float8 is a row of a block of one channel.
  *
- * Order of sums: a transform as written in to_cosines(); a block's brightness and g^2 down each column, then add_lanes() over
+ * Order of sums: a transform as written in to_cosines(); a block's brightness and g^2 down each column, then sum_lanes() over
  * the columns; the blocks of a pixel row by row, from left to right. */
 #ifndef LANES
 #define LANES 1
@@ -111,7 +111,7 @@ static inline float8 load_row(PLANES_IN(src), int x, int y, int z, int c)
     for (int i = 0; i < SIDE; i++) {
         const vec p = load(PLANES_ARG(src), reflect(x + i, src_at.width), row, z);
 #ifdef IMAGES
-        line[i] = c == 0 ? p.x : c == 1 ? p.y : c == 2 ? p.z : p.w;
+        line[i] = component(p, c);
 #else
         line[i] = p;
 #endif
@@ -126,11 +126,6 @@ static inline void load_block(PLANES_IN(src), int x, int y, int z, int c, float8
         v[k] = load_row(PLANES_ARG(src), x, y + k, z, c);
 }
 
-/* Returns the sum of all lanes, as a tree. */
-static inline float add_lanes(float8 v)
-{
-    return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
-}
 
 /* Returns the index of the 64 values of block (i, j). Each plane has `plane_rows` rows of blocks. A row has `pitch` floats:
  *
@@ -146,17 +141,17 @@ static inline size_t weight_at(int columns, int pitch, int plane_rows, int i, in
     return ((size_t)plane * plane_rows + j) * pitch + (size_t)columns * SIDE * SIDE + i;
 }
 
-/* Returns the factor of the variance of the noise for the pilot's block at (x, y). Its brightness is the mean of two rows. Plane z
- * belongs to image z / channels, whose first plane is the brightness. */
-static inline float find_tone(PLANES_IN(pilot), int x, int y, int z, int channels, __global const float *curves)
+/* Returns the factor of the variance of the noise for the brightness of the pilot's block at (x, y): the mean of two of its
+ * rows. Plane z belongs to image z / channels, whose first plane is the brightness. */
+static inline float variance_factor(PLANES_IN(pilot), int x, int y, int z, int channels, __global const float *curves)
 {
     const int image = z / channels;
     const float8 sum = load_row(PLANES_ARG(pilot), x, y + 2, image * channels, 0) +
                        load_row(PLANES_ARG(pilot), x, y + 5, image * channels, 0);
-    const float at = max(mad(add_lanes(sum), TONES * ONE_BRIGHTNESS / (2 * SIDE), -0.5f), 0.0f);
-    /* The parts of the differences that tone_factor() adds, all at once. */
-    const float8 parts = min(max(at - (float8)(-1, 0, 1, 2, 3, 4, 5, 6), 0.0f), 1.0f);
-    const float factor = add_lanes(parts * vload8(image, curves));
+    const float tone = max(mad(sum_lanes(sum), TONES * ONE_BRIGHTNESS / (2 * SIDE), -0.5f), 0.0f);
+    /* tone_factor(), with the differences of the curve in the lanes of a vector. */
+    const float8 shares = min(max(tone - (float8)(-1, 0, 1, 2, 3, 4, 5, 6), 0.0f), 1.0f);
+    const float factor = sum_lanes(shares * vload8(image, curves));
     return factor * factor;
 }
 
@@ -172,7 +167,7 @@ __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *
     if (i >= columns || j >= rows)
         return;
     const int x = STEP * i - (SIDE - STEP), y = first + STEP * j;
-    const float tone = tone_channels > 0 ? find_tone(PLANES_ARG(pilot), x, y, z, tone_channels, curves) : 1.0f;
+    const float tone = tone_channels > 0 ? variance_factor(PLANES_ARG(pilot), x, y, z, tone_channels, curves) : 1.0f;
     for (int c = 0; c < CHANNELS; c++) {
         const int plane = z * CHANNELS + c;
         float8 v[SIDE], p[SIDE], sum = 0.0f;
@@ -195,7 +190,7 @@ __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *
             sum += gain * gain;
         }
         from_cosines(v), transpose(v), from_cosines(v);
-        const float weight = 1.0f / add_lanes(sum);
+        const float weight = 1.0f / sum_lanes(sum);
         __global float *to = blocks + block_at(pitch, plane_rows, i, j, plane);
         for (int k = 0; k < SIDE; k++)
             vstore8(weight * v[k], k, to);

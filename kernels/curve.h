@@ -1,16 +1,18 @@
 /* Tone curves f as tables (src/image/colour/colour.h), with linear interpolation. A float's upper bits are the index: 1024
- * entries for each factor of two from 2^-24 to 2^8. So the steep begin of a gamma curve is as exact as its end. Below 2^-24
+ * entries for each factor of two from 2^-24 to 2^8. So the steep start of a gamma curve is as exact as its end. Below 2^-24
  * the curve is a line from f(0).
  *
  *     table  is_mirrored | f(0) | f(2^-24) f(2^-24 (1 + 1/1024)) ... | f(2^-23) ... | ... f(2^8)
  *
- *   lanes, ints  types of the values: 16 or 1 of them */
+ *   lanes  type of the values (raster.h); `ints` has an integer for each of them */
 #pragma once
 #include "exact.h"
 
-/* Loads p[i] and p[i + 1] of each lane. On CPUs with one access for both, as AVX-512's gathers, which LLVM would use for
- * single floats, took 94 ms instead of 57 to convert 4096x4096 RGB on one core of a Zen 5. */
+/* gather_pairs() loads p[i] and p[i + 1] of each lane, on CPUs in one access. For single floats LLVM uses the gathers of
+ * AVX-512, with which 4096x4096 RGB took 94 ms instead of 57 on one core of a Zen 5. */
 #if LANES == 16
+typedef int16 ints;
+
 struct __attribute__((packed)) pair {
     float2 both;
 };
@@ -24,6 +26,8 @@ static inline void gather_pairs(__global const float *p, ints i, lanes *low, lan
     *high = (lanes)(a.odd, b.odd);
 }
 #else
+typedef int ints;
+
 static inline void gather_pairs(__global const float *p, ints i, lanes *low, lanes *high)
 {
     *low = p[i];
@@ -40,9 +44,9 @@ static inline lanes curve_lookup(__global const float *table, lanes v)
     ints bits = bits_of_float(a);
     bits = bits < last ? bits : (ints)(last);
     const ints index = max((bits - first) >> 13, (ints)(-1)) + 2;
-    const lanes part = bits < first ? a * 0x1p24f : to_float(bits & 0x1fff) * 0x1p-13f;
+    const lanes fraction = bits < first ? a * 0x1p24f : to_float(bits & 0x1fff) * 0x1p-13f; /* of the way to the next entry */
     lanes low, high;
     gather_pairs(table, index, &low, &high);
-    const lanes value = mad(part, high - low, low), below = mad(-table[0], value - table[1], (lanes)(table[1]));
+    const lanes value = mad(fraction, high - low, low), below = mad(-table[0], value - table[1], (lanes)(table[1]));
     return v < 0.0f ? below : v == v ? value : v;
 }

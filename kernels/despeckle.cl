@@ -25,16 +25,9 @@
 
 #define NONE 0xffffffffu /* label of the background */
 
-/* Returns true if pixel x, y belongs to an object: it is darker than half of full scale, or, with `white`, not darker. The alpha
- * plane, transparent pixels and NaN belong to the background. */
-static inline bool is_object(PLANES_IN(src), int x, int y, int z, int white, int channels, int alpha)
-{
-    const float v = load(PLANES_ARG(src), x, y, z), full = alpha < 0 ? 1.0f : load(PLANES_ARG(src), x, y, alpha);
-    return (alpha < 0 || z % channels != alpha) && full > 0.0f && (white ? v >= 0.5f * full : v < 0.5f * full);
-}
-
-/* Labels the runs of a row, and zeroes their counts. Counts the samples between black and white in grays[] of the image; rounding
- * and one count of 8 bit are allowed for. */
+/* Labels the runs of a row, and zeroes their counts. Objects are darker than half of full scale, or, with `white`, not darker;
+ * the alpha plane, transparent pixels and NaN belong to the background. Counts the samples that are neither black nor white,
+ * with a tolerance of one step of 8 bits, in grays[] of the image. */
 __kernel void label_runs(PLANES_IN(src), __global uint *labels, const struct geometry at, __global uint *counts,
                          const struct geometry counts_at, volatile __global uint *grays, int white, int channels, int alpha)
 {
@@ -44,13 +37,15 @@ __kernel void label_runs(PLANES_IN(src), __global uint *labels, const struct geo
     const uint row = (uint)(y - at.first_row) * (uint)at.pitch;
     labels += offset(at, 0, at.first_row, z);
     counts += offset(at, 0, at.first_row, z);
+    const bool is_colour = z % channels != alpha; /* alpha is -1 if there is none */
     uint label = NONE, between = 0;
     for (int x = 0; x < at.width; x++) {
         const float v = load(PLANES_ARG(src), x, y, z), full = alpha < 0 ? 1.0f : load(PLANES_ARG(src), x, y, alpha);
-        between += z % channels != alpha && v > 0.005f * full && v < 0.995f * full;
-        if (!is_object(PLANES_ARG(src), x, y, z, white, channels, alpha))
+        between += is_colour && v > 0.005f * full && v < 0.995f * full;
+        const bool is_object = is_colour && full > 0.0f && (white ? v >= 0.5f * full : v < 0.5f * full);
+        if (!is_object) {
             label = NONE;
-        else if (label == NONE) {
+        } else if (label == NONE) {
             label = row + (uint)x;
             counts[label] = 0;
         }
@@ -60,7 +55,6 @@ __kernel void label_runs(PLANES_IN(src), __global uint *labels, const struct geo
         atomic_add(grays + z / channels, between);
 }
 
-/* Returns the root of a label. */
 static inline uint find_root(volatile __global uint *labels, uint label)
 {
     uint next = labels[label];
@@ -72,7 +66,7 @@ static inline uint find_root(volatile __global uint *labels, uint label)
 }
 
 /* Joins the components of two pixels. */
-static inline void join(volatile __global uint *labels, uint a, uint b)
+static inline void unite(volatile __global uint *labels, uint a, uint b)
 {
     for (;;) {
         a = find_root(labels, a);
@@ -101,11 +95,11 @@ __kernel void join_rows(volatile __global uint *labels, const struct geometry at
         const uint i = row + (uint)x, over = i - (uint)at.pitch;
         const bool here = labels[i] != NONE, above_right = x + 1 < at.width && labels[over + 1] != NONE;
         if (here && above && !(left && above_left))
-            join(labels, i, over);
+            unite(labels, i, over);
         if (here && !above && above_left && !left)
-            join(labels, i, over - 1);
+            unite(labels, i, over - 1);
         if (here && !above && above_right)
-            join(labels, i, over + 1);
+            unite(labels, i, over + 1);
         left = here;
         above_left = above;
         above = above_right;

@@ -1,6 +1,6 @@
-/* One level of the forward 2-D dual-tree complex wavelet transform, for CPUs: columns into Lo and Hi (lowpass and highpass of the
- * columns), then rows into the next lowpass and six complex subbands. N. Kingsbury, "Complex wavelets for shift invariant
- * analysis and filtering of signals", ACHA 10 (2001).
+/* One level of the forward 2-D dual-tree complex wavelet transform, for CPUs: columns are filtered into Lo by the lowpass and
+ * into Hi by the highpass, then rows into the next lowpass and six complex subbands. N. Kingsbury, "Complex wavelets for shift
+ * invariant analysis and filtering of signals", ACHA 10 (2001).
  *
  *   level 1      y[n] = sum over k < taps of w[k] X[n - taps / 2 + k], taps odd
  *   from 2 on    halves the size. Trees a and b have filters of their own; each gives every second output:
@@ -13,8 +13,8 @@
  *     src --columns--> Lo --rows--> lowpass, subbands (2, 3)
  *                \---> Hi --rows--> subbands (0, 5), (1, 4)
  *
- * Work-items: forward_columns_* compute one vec in two rows; forward_rows_* compute 2 * PAIRS columns of two rows. z counts
- * planes. `first_level` is a constant in each kernel.
+ * Work-items: forward_columns computes one vec in two rows, forward_rows 2 * PAIRS columns of two rows. z counts planes.
+ * `first_level` is a constant in each copy of the code.
  *
  * Order of sums: each begins with 0, k ascending. */
 #define PAIRS 8
@@ -30,22 +30,23 @@ static inline vec load_position(PLANES_IN(src), const struct padded_axis axis, i
     return load(PLANES_ARG(src), x, is_interior(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
 }
 
-/* Subband rows to compute: [begin, end), and if places > 0 only those near one of `places` sampling
- * positions, which are evenly spaced on an axis of `height` rows (places.h). The host passes a cl_int4. */
+/* Subband rows to compute: [begin, end), and if positions > 0 only those near one of so many sampling positions on an axis of
+ * `height` rows (places.h). The host passes a cl_int4. */
 struct needed_rows {
-    int begin, end, places, height;
+    int begin, end, positions, height;
 };
 
 /* Returns true if row i of the subbands is needed. */
 static inline bool is_needed(int i, const struct needed_rows needed)
 {
-    return i >= needed.begin && i < needed.end && (needed.places == 0 || near_place(i, needed.places, needed.height));
+    return i >= needed.begin && i < needed.end &&
+           (needed.positions == 0 || is_near_position(i, needed.positions, needed.height));
 }
 
-/* Filters columns. Layer 0 of dst is Lo. Layer 1 is Hi, computed only for needed rows of the subbands. The
+/* Filters columns. Layer 0 of dst is Lo. Layer 1 is Hi, and has only the rows that needed rows of the subbands depend on. The
  * grid's y counts pairs of output rows. */
-INLINE void forward_columns(bool first_level, PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad,
-                            int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
+INLINE void filter_columns(bool first_level, PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad,
+                           int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -81,28 +82,19 @@ INLINE void forward_columns(bool first_level, PLANES_IN(src), PLANES_OUT(dst), _
     }
 }
 
-NOINLINE void forward_columns_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad, int length,
-                                    const struct needed_rows needed, WORK_ITEM_PARAMS)
+NOINLINE void forward_columns_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad, int length,
+                                  const struct needed_rows needed, int is_first, WORK_ITEM_PARAMS)
 {
-    forward_columns(true, PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, first_item, item_y, item_z);
+    if (is_first)
+        filter_columns(true, PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, first_item, item_y, item_z);
+    else
+        filter_columns(false, PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, first_item, item_y, item_z);
 }
 
-__kernel void forward_columns_1(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad, int length,
-                                const struct needed_rows needed)
+__kernel void forward_columns(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad, int length,
+                              const struct needed_rows needed, int is_first)
 {
-    forward_columns_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, WORK_ITEM_ARGS);
-}
-
-NOINLINE void forward_columns_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad, int length,
-                                    const struct needed_rows needed, WORK_ITEM_PARAMS)
-{
-    forward_columns(false, PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, first_item, item_y, item_z);
-}
-
-__kernel void forward_columns_2(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad, int length,
-                                const struct needed_rows needed)
-{
-    forward_columns_2_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, WORK_ITEM_ARGS);
+    forward_columns_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, pad, length, needed, is_first, WORK_ITEM_ARGS);
 }
 
 /* Returns the first two of every four samples of two vectors. */
@@ -111,9 +103,8 @@ static inline pair first_pairs(vec a, vec b)
     return (pair)(a.s014589cd, b.s014589cd);
 }
 
-/* Adds all taps of low- and highpass to 2 * PAIRS outputs. `p`: their first source sample; `line`: the copy
- * to use instead unless `inside`. Always inlined: calls would pass vectors through memory, and forward_rows()
- * then takes 1.5 times as long (it filters four rows). */
+/* Adds all taps of low- and highpass to 2 * PAIRS outputs, whose first source sample is *p, or unless `inside` *line, a copy.
+ * Always inlined: filter_rows() calls it four times, and took 1.5 times as long when calls passed vectors through memory. */
 INLINE void add_pairs(pair *low, pair *high, bool first_level, bool inside, __global const float *p, const float *line,
                       __constant const float *w, int taps)
 {
@@ -150,12 +141,11 @@ INLINE void filter_row(pair *low, pair *high, bool first_level, PLANES_IN(s), co
         *high = swap(*high);
 }
 
-/* Filters rows of src, which has Lo and Hi. Layer 2b of `subbands` is the real part, 2b + 1 the imaginary
- * part of subband b, in the order 15, 45, 75, -75, -45, -15 degrees. Stores all rows of the lowpass, as
- * coarser levels need them, but only `needed` rows of the subbands. The grid's x counts groups of 2 * PAIRS
- * columns, its y pairs of src's rows. */
-INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w,
-                         int taps, int pad, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
+/* Filters rows of src, which has Lo and Hi. Layer 2b of `subbands` is the real part, 2b + 1 the imaginary part of subband b, in
+ * the order 15, 45, 75, -75, -45, -15 degrees. Stores all rows of the lowpass, as coarser levels need them, but only `needed`
+ * rows of the subbands. The grid's x counts groups of 2 * PAIRS columns, its y pairs of src's rows. */
+INLINE void filter_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w,
+                        int taps, int pad, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -181,30 +171,20 @@ INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), 
     }
 }
 
-NOINLINE void forward_rows_1_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                                 int pad, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
+NOINLINE void forward_rows_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
+                               int pad, int length, const struct needed_rows needed, int is_first, WORK_ITEM_PARAMS)
 {
-    forward_rows(true, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed, first_item,
-                 item_y, item_z);
+    if (is_first)
+        filter_rows(true, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed,
+                    first_item, item_y, item_z);
+    else
+        filter_rows(false, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed,
+                    first_item, item_y, item_z);
 }
 
-__kernel void forward_rows_1(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                             int pad, int length, const struct needed_rows needed)
+__kernel void forward_rows(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
+                           int pad, int length, const struct needed_rows needed, int is_first)
 {
-    forward_rows_1_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed,
-                       WORK_ITEM_ARGS);
-}
-
-NOINLINE void forward_rows_2_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                                 int pad, int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
-{
-    forward_rows(false, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed, first_item,
-                 item_y, item_z);
-}
-
-__kernel void forward_rows_2(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
-                             int pad, int length, const struct needed_rows needed)
-{
-    forward_rows_2_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed,
-                       WORK_ITEM_ARGS);
+    forward_rows_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, pad, length, needed, is_first,
+                     WORK_ITEM_ARGS);
 }

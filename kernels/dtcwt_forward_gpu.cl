@@ -6,13 +6,13 @@
  *             A[n] = sum of a[k] X[4n + 2 - TAPS + 2k], B[n] = sum of b[k] X[4n + 3 - TAPS + 2k], k < TAPS, TAPS / 2 odd.
  *             (y[2n], y[2n + 1]) is (A[n], B[n]) of the lowpass, but (B[n], A[n]) of the highpass
  *
- * Columns come first. Each work-item filters one vec of columns: the results, OUTPUTS pairs of rows after the lowpass
- * (Lo) and after the highpass (Hi), are in its registers. The group exchanges them through local memory, and each
- * work-item filters rows of them:
+ * Columns are filtered first. Each work-item filters one vec of columns into OUTPUTS pairs of rows of Lo (by the lowpass)
+ * and Hi (by the highpass), in registers. The group exchanges them through local memory, and each work-item filters rows:
  *
- *     lowpass = rows-low Lo,  subbands (0, 5) = q2c(rows-low Hi), (2, 3) = q2c(rows-high Lo), (1, 4) = q2c(rows-high Hi)
+ *     lowpass = low Lo,  subbands (0, 5) = q2c(low Hi), (2, 3) = q2c(high Lo), (1, 4) = q2c(high Hi)
  *
- * q2c makes complex numbers of quads, 2x2 blocks of samples (planes_pairs.h).
+ *   low, high  rows filtered with the lowpass or the highpass
+ *   q2c        makes complex numbers of quads, 2x2 blocks of samples (planes_pairs.h)
  *
  * Neighbouring groups overlap by HALO vecs on both sides; the work-items there only filter columns:
  *
@@ -48,8 +48,8 @@
 /* PAIR_VECS: vecs of the tile by which the window moves from one output of type `pair` to the next. */
 #ifdef QSHIFT
 #define forward_level forward_2
-#define PAIR_VECS     (4 / VEC_WIDTH)
-#define HALO          ((TAPS - 2) / VEC_WIDTH + PADDING_VECS)
+#define PAIR_VECS     (4 / LANES)
+#define HALO          ((TAPS - 2) / LANES + PADDING_VECS)
 #define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that the group reads for ROWS rows of Lo and Hi */
 
 struct filters {
@@ -57,8 +57,8 @@ struct filters {
 };
 #else
 #define forward_level forward_1
-#define PAIR_VECS     (2 * PAIRS / VEC_WIDTH)
-#define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / VEC_WIDTH)
+#define PAIR_VECS     (2 * PAIRS / LANES)
+#define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / LANES)
 #define WINDOW        (TAPS + ROWS - 1)
 
 struct filters {
@@ -76,13 +76,10 @@ static inline int first_row_of(int y)
 #endif
 }
 
-/* Filters the work-item's columns into ROWS rows of Lo and Hi. rows[j] is the source row for row j of the window. */
+/* Adds the work-item's columns, filtered, to ROWS rows of Lo and Hi. rows[j] is the source row for row j of the window. */
 INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __local const int *rows, int z,
                            const struct filters w)
 {
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-        low[r] = high[r] = 0.0f;
 #ifdef QSHIFT
 #pragma unroll
     for (int j = 0; j < WINDOW / 2; j++) {
@@ -148,7 +145,7 @@ typedef float sample;
 /* Computes an output of low- and highpass along x. `line` is the tile's row, from the vec of the output on. */
 INLINE void filter_row(pair *low, pair *high, __local const vec *line, const struct filters w)
 {
-    sample window[(2 * HALO + PAIR_VECS) * VEC_WIDTH];
+    sample window[(2 * HALO + PAIR_VECS) * LANES];
 #pragma unroll
     for (int i = 0; i < 2 * HALO + PAIR_VECS; i++) {
         const vec v = line[i - HALO];
@@ -161,7 +158,7 @@ INLINE void filter_row(pair *low, pair *high, __local const vec *line, const str
     *low = *high = 0.0f;
 #pragma unroll
     for (int k = 0; k < TAPS; k++) {
-        const sample *at = window + HALO * VEC_WIDTH - RADIUS + k;
+        const sample *at = window + HALO * LANES - RADIUS + k;
 #ifdef IMAGES
         const pair v = interleave(at[0], at[1]);
 #else
@@ -194,15 +191,15 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
     barrier(CLK_LOCAL_MEM_FENCE);
 
     /* Along y: Lo and Hi of the work-item's columns. */
-    vec low[ROWS], high[ROWS];
-    filter_columns(low, high, PLANES_ARG(src), column_at(across, (first + item) * VEC_WIDTH), rows, z, w);
+    vec low[ROWS] = {0.0f}, high[ROWS] = {0.0f};
+    filter_columns(low, high, PLANES_ARG(src), column_at(across, (first + item) * LANES), rows, z, w);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         tile[0][r][item] = low[r];
         tile[1][r][item] = high[r];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    mirror_columns(tile[0][0], 2 * ROWS, across, first * VEC_WIDTH);
+    mirror_columns(tile[0][0], 2 * ROWS, across, first * LANES);
 
 #pragma unroll 1
     for (int j = 0; j < TASKS; j++) {

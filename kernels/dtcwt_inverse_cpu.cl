@@ -14,7 +14,7 @@
  *                pair n - taps / 4 + k of X for i = 0 and 2, the odd one for i = 1 and 3; with g1 even and odd are exchanged
  *
  * w: the weights of g0, then the weights of g1. Z may be larger than the level by one sample per side. These samples are
- * skipped here (`crop`), as removing them would take a pass.
+ * skipped here (`crop`): removing them would take a pass of its own.
  *
  * Order of sums: k ascending; for each k first g0, then g1. In columns of level 1 rows are added two at a time, the even
  * one first: two rows with g0, then two with g1.
@@ -78,9 +78,9 @@ static inline pair add_quads(pair sum, const struct quads a, const struct quads 
     return k == -1 ? mad(b.odd, g1[1], mad(a.odd, g0[1], sum)) : sum;
 }
 
-/* Arguments for WORK_ITEM_PARAMS if the grid is divided into blocks of columns: its x covers one block, its z all blocks of all
- * planes. Consecutive rows of a block read nearly the same rows of the subbands' twelve planes. Blocks are so narrow that these
- * rows are still in the cache, even in wide pictures. */
+/* WORK_ITEM_ARGS for a grid that is divided into blocks of columns: its x covers one block, its z all blocks of all planes.
+ * Consecutive rows of a block read nearly the same rows of the subbands' twelve planes. Blocks are so narrow that these rows
+ * are still in the cache, even in wide pictures. */
 #define BLOCK_ITEM(planes)                                                                                              \
     (get_global_id(2) / (planes) * get_global_size(0) + get_global_id(0)) * ITEMS_PER_CALL, get_global_id(1),           \
         get_global_id(2) % (planes)

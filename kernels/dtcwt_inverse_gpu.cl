@@ -15,9 +15,9 @@
  * Order of sums: k ascending; for each k first g0, then g1. In columns of level 1 rows are added two at a time, the even
  * one first: two rows with g0, then two with g1.
  *
- * Columns come first. Each work-item filters one pair of columns: ROWS rows of L or H, in images of both, are in its
- * registers. The group exchanges them through local memory, and each work-item filters rows of them. Neighbouring groups
- * overlap by REACH pairs on both sides; the work-items there only filter columns.
+ * Columns are filtered first. Each work-item filters one pair of columns into ROWS rows of L or H, in images of both, in
+ * registers. The group exchanges them through local memory, and each work-item filters rows. Neighbouring groups overlap by
+ * REACH pairs on both sides; the work-items there only filter columns.
  *
  *                 |<REACH>|                             |<REACH>|
  *     buffers  L  |       |    work-items of row 0      |       |
@@ -26,8 +26,8 @@
  *
  * Grid: x counts the work-items of groups along x, y the rows of work-items of groups of OUTPUTS rows of coefficients, z planes.
  *
- * Z may be larger than the level by one sample per side. These samples are skipped here (`crop`), as removing them
- * would take a pass.
+ * Z may be larger than the level by one sample per side. These samples are skipped here (`crop`): removing them would take
+ * a pass of its own.
  *
  *   -DGROUP=n    work-items of a group, along x
  *   -DOUTPUTS=n  rows of coefficients of a group
@@ -243,10 +243,7 @@ inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const st
                                       : lowpass_column(PLANES_ARG(lowpass), crop, n, z);
 #endif
     /* Along y: L, H or both in the work-item's column. */
-    pair sum[BANDS * ROWS];
-#pragma unroll
-    for (int r = 0; r < BANDS * ROWS; r++)
-        sum[r] = 0.0f;
+    pair sum[BANDS * ROWS] = {0.0f};
 #pragma unroll
     for (int c = 0; c < WINDOW; c++) {
         const int row = rows[c], i = row >> 1;

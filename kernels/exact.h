@@ -7,9 +7,8 @@
  *   4. The CPU and the GPU variant of a kernel sum in the same order: the taps of a filter in ascending order, from 0 on,
  *      first along y, then along x. A weight of 0 does not change a finite sum, so a window may be longer than a filter.
  *   5. Functions that devices round differently, such as exp(), sin() and pow(), are series in these operations (power.h,
- *      warp.cl).
- *
- * Denormal numbers are kept.
+ *      warp.h).
+ *   6. Denormal numbers are not flushed to 0.
  *
  *   -DNO_FMA  the device has no fused multiply-add, or a slow one. mad() then rounds twice, and the last bit may differ
  *             from other devices */

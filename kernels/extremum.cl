@@ -2,8 +2,9 @@
  *
  *     dst[i] = min over k of src[i + first + min(k step, reach)],  k = 0 ... count - 1
  *
- * A pass combines few samples, each of which already has the minimum of a run. Passes with step 1, 8, 64, ... make runs of
- * 8, 64, 512, ... samples; the last pass covers the window with runs that may overlap (src/filters/extrema.c):
+ * A sample of src already is the minimum of a run of samples of the image, and a pass combines few of them. Passes with step
+ * 1, 8, 64, ... make runs of 8, 64, 512, ... samples; the last pass covers the window with runs that may overlap
+ * (src/filters/extrema.c):
  *
  *     window of 11        |. . . . . . . . . . .|
  *     runs of 8           |---------------|             first run, at `first`
@@ -15,7 +16,7 @@
 
 struct window {
     int down;                      /* not 0: along y, else along x */
-    int first, step, count, reach; /* in samples: the formula above */
+    int first, step, count, reach; /* of the formula above, in samples */
     int largest;                   /* not 0: maximum, else minimum */
     int wraps;                     /* not 0: border rule wrap */
     int zero_margin;               /* with border rule zero: radius of the window; else 0 */
@@ -23,7 +24,7 @@ struct window {
 };
 
 /* Returns the index of the sample for position i of an axis of n samples. With every border rule but wrap, samples beyond
- * the border are copies of samples in the window, so that clamping is right, or zeros (include_zero). */
+ * the border are zeros (include_zero), or copies of samples in the window, which clamping replaces by another such copy. */
 static inline int map_index(int i, int n, int wraps)
 {
     if (!wraps)
@@ -77,7 +78,6 @@ static inline vec include_zero(vec v, const struct window window, int x, int y, 
 #endif
 }
 
-/* Computes one pass. */
 NOINLINE void extremum_run(PLANES_IN(src), PLANES_OUT(dst), const struct window window, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1

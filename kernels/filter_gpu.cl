@@ -68,10 +68,10 @@ INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(y_table), int wraps, int x
     }
 }
 
-/* Returns the column to load for the column at x: the nearest one inside, unless the axis wraps. Columns outside have weight
- * 0 along x, so any finite values will do. If the width is a multiple of LANES, groups at the left and right border then take
- * no longer than others; otherwise the last vec is not whole, and add_block() filters it and the columns that it replaces.
- * Filtering all columns outside with the border weights of add_block() made a blur take 1.16 times as long on an H200. */
+/* Returns the column to load for column x: the nearest one inside, unless the axis wraps. Columns outside have weight 0 along
+ * x, so any finite values will do. So groups at the border take no longer than others if the width is a multiple of LANES.
+ * Otherwise add_block() filters the last vec, which is not whole, and the columns outside that load it. Filtering all columns
+ * outside with the border weights of add_block() made a blur take 1.16 times as long on an H200. */
 INLINE int column_inside(const struct geometry at, TABLE(x_table), int x)
 {
     const int last = (at.width - 1) / LANES * LANES;
@@ -141,16 +141,13 @@ INLINE void filter_rows(vec *sum, __local const vec *tile, WEIGHTS const float *
     }
 }
 
-/* Filters the work-item's outputs along x near the border, with the weights of the filter's table. `tile` begins with the vec
- * at column `first`. */
+/* Adds the work-item's outputs along x near the border to `sum`, with the weights of the filter's table. `tile` begins with the
+ * vec at column `first`. */
 INLINE void filter_block(vec *sum, __local const vec *tile, TABLE(x_table), int first, int x)
 {
     const struct block columns = x_table[x / LANES];
     __global const float *weights = weights_of(x_table, columns);
     __local const float *samples = (__local const float *)tile + columns.first - first;
-#pragma unroll
-    for (int r = 0; r < OUTPUTS; r++)
-        sum[r] = 0.0f;
 #pragma unroll 1
     for (int i = 0; i < columns.count; i++) {
         const vec w = ((__global const vec *)weights)[i];
@@ -180,11 +177,8 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
     const int item = get_local_id(0), across = GROUP - along_x.reach, z = get_global_id(2);
     const int x = ((int)get_group_id(0) * across + item) * LANES, first = x - along_x.before * LANES;
     const int y = ((int)get_group_id(1) + first_group) * OUTPUTS;
-    vec column[FILTERS * OUTPUTS], sum[FILTERS * OUTPUTS];
-#pragma unroll
-    for (int i = 0; i < FILTERS * OUTPUTS; i++)
-        column[i] = 0.0f;
-    /* Along y: the work-item's column, with constant weights or, near the border, those in the tables. */
+    vec column[FILTERS * OUTPUTS] = {0.0f}, sum[FILTERS * OUTPUTS] = {0.0f};
+    /* Along y: the work-item's column, with constant weights or, near the border, the tables' weights. */
     const int inside = column_inside(src_at, x_table, first);
     if (has_whole_windows(src_at, along_y, inside, y)) {
         filter_columns(column, PLANES_ARG(src), weights_y, along_y, inside, y, z);

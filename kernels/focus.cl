@@ -1,8 +1,8 @@
 /* Merges pictures of different focus (src/wavelet/focus.h): the weighted mean of their subbands, picture by picture.
  *
  *     focus_energy    brightness of a picture's coefficients, squared and divided by the noise
- *     focus_follow    adds half of the next finer level's energies of the same orientation, 2x2 of them
- *     focus_halve     mean of 2x2 energies and of all orientations, for the next coarser level
+ *     focus_add_finer adds half of the sum of 2x2 energies of the next finer level, of the same orientation
+ *     focus_coarsen   mean of 2x2 energies and of all orientations, for the next coarser level
  *     focus_add       adds the coefficients with the weight exp(t), where t is the weighted mean of 3x3 of these energies
  *     focus_divide    divides the sums by the sums of weights
  *     focus_lowpass   adds a lowpass to the mean, with the weight of the coarsest level's energies
@@ -17,6 +17,8 @@
  *
  * Planes are buffers. Grid: x counts vecs, y rows, z subbands; 1 in focus_lowpass and the last two kernels. */
 #include "planes.h"
+#define REAL_LANES LANES
+#include "power.h"
 
 /* `factor` is 1 / (25 * colours * variance of the noise): it divides by the sum of the mean's weights, too. */
 __kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, float factor)
@@ -32,9 +34,9 @@ __kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, fl
     store(PLANES_ARG(dst), x, y, z, factor * mad(re, re, im * im));
 }
 
-/* Returns sum plus four energies of plane z of a finer level: of the position (x, y) of the next coarser one. Order: rows,
- * columns. Some rows lack rows of e: they get the nearest ones, and nobody reads them. */
-static inline float add_finer(float sum, PLANES_IN(e), int x, int y, int z)
+/* Returns `sum` plus the four energies in plane z of a finer level at position (x, y) of the next coarser one, row by row.
+ * Rows of e that are not in memory are clamped: only results that are not used depend on them. */
+static inline float add_quad(float sum, PLANES_IN(e), int x, int y, int z)
 {
     for (int row = 0; row < 2; row++)
         for (int column = 0; column < 2; column++)
@@ -44,19 +46,19 @@ static inline float add_finer(float sum, PLANES_IN(e), int x, int y, int z)
 }
 
 /* Lanes are computed one by one. */
-__kernel void focus_follow(PLANES_IN(finer), PLANES_OUT(dst))
+__kernel void focus_add_finer(PLANES_IN(finer), PLANES_OUT(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     float line[LANES];
     for (int i = 0; i < LANES; i++)
-        line[i] = add_finer(0.0f, PLANES_ARG(finer), x + i, y, z);
+        line[i] = add_quad(0.0f, PLANES_ARG(finer), x + i, y, z);
     store(PLANES_ARG(dst), x, y, z, mad(0.5f, VLOAD(line), load(PLANES_ARG(dst), x, y, z)));
 }
 
-/* All orientations of dst are equal. Order of the sum: orientations, then as in add_finer(). Lanes are computed one by one. */
-__kernel void focus_halve(PLANES_IN(energies), PLANES_OUT(dst))
+/* All orientations of dst are equal. Order of the sum: orientations, then as in add_quad(). Lanes are computed one by one. */
+__kernel void focus_coarsen(PLANES_IN(energies), PLANES_OUT(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -65,7 +67,7 @@ __kernel void focus_halve(PLANES_IN(energies), PLANES_OUT(dst))
     for (int i = 0; i < LANES; i++) {
         line[i] = 0.0f;
         for (int b = 0; b < 6; b++)
-            line[i] = add_finer(line[i], PLANES_ARG(energies), x + i, y, b);
+            line[i] = add_quad(line[i], PLANES_ARG(energies), x + i, y, b);
     }
     store(PLANES_ARG(dst), x, y, z, (1.0f / 24.0f) * VLOAD(line));
 }
@@ -88,20 +90,11 @@ static inline vec sum_window(PLANES_IN(s), int x, int y, int z)
     return mad(3.0f, sum_row(PLANES_ARG(s), x, y, z), sum_row(PLANES_ARG(s), x, y - 1, z) + sum_row(PLANES_ARG(s), x, y + 1, z));
 }
 
-/* Returns exp(v) for v <= 0, to 1e-5; exactly 1 for 0, and 0 below -87. The series is the one of power.h. */
+/* Returns exp(v) for v <= 0, to 1e-5; exactly 1 for 0, and 0 below -87. */
 static inline vec exponential(vec v)
 {
-    const vec y = fmax(v * 1.4426950f, (vec)(-126.0f));
-    const vec raised = y + 0x1.8p23f; /* the last bits are y, rounded to an integer */
-    const vec z = y - (raised - 0x1.8p23f);
-    vec part = mad(z, (vec)(1.5252734e-5f), (vec)(1.5403530e-4f));
-    part = mad(z, part, (vec)(1.3333558e-3f));
-    part = mad(z, part, (vec)(9.6181291e-3f));
-    part = mad(z, part, (vec)(5.5504109e-2f));
-    part = mad(z, part, (vec)(2.4022651e-1f));
-    part = mad(z, part, (vec)(6.9314718e-1f));
-    part = mad(z, part, (vec)(1.0f));
-    return y > -126.0f ? float_from_bits(bits_of_float(part) + (bits_of_float(raised) << 23)) : (vec)(0.0f);
+    const vec y = fmax(v * 1.4426950f, (vec)(-126.0f)); /* v / ln 2 */
+    return y > -126.0f ? power_of_two(y, (vec)(0.0f)) : (vec)(0.0f);
 }
 
 __kernel void focus_add(PLANES_IN(energies), PLANES_IN(subbands), PLANES_OUT(weights), PLANES_OUT(sums), int is_first)
@@ -139,8 +132,8 @@ __kernel void focus_divide(PLANES_IN(weights), PLANES_OUT(sums))
     }
 }
 
-/* A coefficient of the coarsest level covers 2x2 pixels of the lowpass. t is the mean of all orientations: their sum is in the order
- * orientations, rows, columns. `weights` has the planes of one subband, `mean` is divided already. */
+/* A coefficient of the coarsest level covers 2x2 pixels of the lowpass. t is the mean of all orientations, added in the order
+ * orientations, rows, columns. `weights` has the planes of one subband. `mean` is the mean of the pictures so far. */
 __kernel void focus_lowpass(PLANES_IN(energies), PLANES_IN(src), PLANES_OUT(weights), PLANES_OUT(mean), int is_first)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + mean_at.first_row;
@@ -178,7 +171,7 @@ __kernel void focus_lowpass(PLANES_IN(energies), PLANES_IN(src), PLANES_OUT(weig
     }
 }
 
-/* `shift` is the level less 1: a coefficient covers 2^shift x 2^shift coefficients of level 1. Lanes are computed one by one. */
+/* `shift` is the level - 1: a coefficient covers 2^shift x 2^shift coefficients of level 1. Lanes are computed one by one. */
 __kernel void focus_measure(PLANES_IN(energies), PLANES_OUT(sums), int shift)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + sums_at.first_row;

@@ -58,7 +58,7 @@ static inline void load_shifted(CHANNEL shifted[EQUAL_PIXELS], PLANES_IN(src), i
 #ifdef IMAGES
     for (int k = 0; k < EQUAL_PIXELS; k++) {
         const float4 v = load(PLANES_ARG(src), clamp(x - 2 + k, 0, src_at.width - 1), y, 0);
-        shifted[k] = channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
+        shifted[k] = component(v, channel);
     }
 #else
     __global const float *row = src + offset(src_at, 0, y, image * channels + channel);

@@ -1,8 +1,8 @@
 /* Contrast-limited adaptive histogram equalisation (CLAHE): each tile of the picture has a table that spreads its
  * histogram, and a pixel becomes the mean of its values in the tables of the four nearest tiles, weighted by their distance.
  *
- *     count_tiles    histograms of the tiles, of brightness; `bins` counts from 0 to full scale
- *     make_tables    histograms become tables of new brightness, in the same memory
+ *     count_tiles    makes histograms of the tiles' brightness, with `bins` bins from 0 to full scale
+ *     make_tables    turns histograms into tables of new brightness, in the same memory
  *     equalise       adds the change of brightness to all colours
  *
  *     centres of tiles    +-------+-------+       a pixel x lies between four centres;
@@ -38,14 +38,14 @@ typedef int int_lanes;
 struct tiles {
     float4 weights;      /* of red, green and blue in the brightness */
     int across, down;    /* number of tiles */
-    int width, height;   /* pixels of a tile; beyond the border the picture is mirrored about its last pixel */
+    int width, height;   /* pixels of a tile. A tile that extends beyond the border has mirrored pixels there */
     float inverse_width, inverse_height;
     int bins;            /* the table of tile (i, j) begins at (i + j * across) * bins */
     int colours;
     int alpha;           /* channel, or -1 */
 };
 
-/* Returns the pixel that replaces pixel i of a row or column of n pixels. */
+/* Returns the index of the pixel for position i >= 0 of an axis of n pixels, mirrored about its first and last pixel. */
 static inline int mirror(int i, int n)
 {
     while (i >= n && n > 1)
@@ -53,7 +53,7 @@ static inline int mirror(int i, int n)
     return min(i, n - 1);
 }
 
-/* Returns brightness 0 to 1, divided by alpha; NaN if a pixel has none or is transparent. */
+/* Returns brightness, with full scale 1, divided by alpha; NaN if a pixel is transparent, NaN or infinite. */
 static inline float_lanes brightness(PLANES_IN(src), int x, int y, const struct tiles tiles)
 {
 #ifdef IMAGES
@@ -93,8 +93,8 @@ static inline void count_row(PLANES_IN(src), __global uint *counts, int first, i
     }
 }
 
-/* Counts the rows [rows.x, rows.y) of the picture, also where they are mirrored. Grid: x and y count tiles if LANES is 16,
- * otherwise the pixels of all tiles. */
+/* Counts rows [rows.x, rows.y) of the picture, and their mirror images beyond the border. Grid: x and y count tiles if LANES is
+ * 16, otherwise the pixels of all tiles. */
 __kernel void count_tiles(PLANES_IN(src), __global uint *tables, const struct tiles tiles, int2 rows)
 {
 #if LANES == 16
@@ -113,15 +113,15 @@ __kernel void count_tiles(PLANES_IN(src), __global uint *tables, const struct ti
             continue;
         count_row(PLANES_ARG(src), counts, first, min(end, src_at.width), y, tiles);
         for (int x = max(first, src_at.width); x < end; x++) {
-            const int seen = mirror(x, src_at.width);
-            count_row(PLANES_ARG(src), counts, seen, seen + 1, y, tiles);
+            const int column = mirror(x, src_at.width);
+            count_row(PLANES_ARG(src), counts, column, column + 1, y, tiles);
         }
     }
 }
 
-/* Clips a histogram at `limit` (0: not), adds what is clipped to all bins alike, and replaces counts by their running sum,
- * scaled to 0 ... bins - 1. `limit` is for a tile whose pixels are all counted; if fewer were, it is lowered. A tile without
- * pixels changes nothing. Grid: x counts tiles. */
+/* Clips a histogram at `limit` (0: not), distributes the clipped counts evenly over all bins, and replaces counts by their
+ * running sum, scaled to 0 ... bins - 1. `limit` is for a tile whose pixels are all counted, and is reduced in proportion
+ * if fewer are. The table of a tile without counted pixels changes nothing. Grid: x counts tiles. */
 __kernel void make_tables(__global uint *tables, const struct tiles tiles, uint limit)
 {
     const int tile = get_global_id(0);

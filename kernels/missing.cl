@@ -8,11 +8,14 @@
  * Grid: x counts vecs, y rows, z planes (IMAGES: always 0). Order of sums: row by row, from left to right. */
 #include "planes.h"
 
-/* Values of a vec: the channels of a texel (IMAGES), or neighbours along x of one channel. */
+/* Values of a vec: the channels of a texel (IMAGES), or neighbours along x of one channel. Value i of the vec at x is in column
+ * COLUMN(x, i). */
 #ifdef IMAGES
-#define VALUES 4
+#define VALUES       4
+#define COLUMN(x, i) (x)
 #else
-#define VALUES LANES
+#define VALUES       LANES
+#define COLUMN(x, i) ((x) + (i))
 #endif
 
 /* Counts the missing values of each picture p of a group: counts[2 p] counts all, counts[2 p + 1] without the halo, that is in
@@ -34,22 +37,17 @@ __kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours,
     const float *values = (const float *)&v;
     uint all = 0, inside = 0;
     for (int i = 0; i < VALUES; i++) {
+        const int column = COLUMN(x, i);
 #ifdef IMAGES
-        const int column = x;
         const bool is_counted = i < colours;
 #else
-        const int column = x + i;
         const bool is_counted = column < src_at.width;
 #endif
         const bool is_missing = is_counted && !is_finite(values[i]);
         all += is_missing;
         inside += is_missing && column >= own.x && column < own.y && y >= own.z && y < own.w;
     }
-#ifdef IMAGES
-    const int picture = 0; /* groups are only in buffers */
-#else
     const int picture = z / channels;
-#endif
     if (all > 0)
         atomic_add(counts + 2 * picture, all);
     if (inside > 0)
@@ -66,16 +64,15 @@ __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int radius)
     vec v = load(PLANES_ARG(src), x, y, z);
     float *values = (float *)&v;
     for (int i = 0; i < VALUES; i++) {
+        const int column = COLUMN(x, i);
         float sum = 0.0f, count = 0.0f;
         if (is_finite(values[i]))
             continue;
         for (int j = max(y - radius, src_at.first_row); j <= min(y + radius, src_at.first_row + src_at.rows - 1); j++)
+            for (int k = max(column - radius, 0); k <= min(column + radius, src_at.width - 1); k++) {
 #ifdef IMAGES
-            for (int k = max(x - radius, 0); k <= min(x + radius, src_at.width - 1); k++) {
-                const vec w = load(PLANES_ARG(src), k, j, z);
-                const float other = ((const float *)&w)[i];
+                const float other = component(load(PLANES_ARG(src), k, j, z), i);
 #else
-            for (int k = max(x + i - radius, 0); k <= min(x + i + radius, src_at.width - 1); k++) {
                 const float other = src[offset(src_at, k, j, z)];
 #endif
                 if (is_finite(other))

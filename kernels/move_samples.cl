@@ -16,7 +16,6 @@ struct move {
     int width, first_row, rows; /* of dst */
 };
 
-/* Copies the work-item's square. */
 __kernel void move_samples(RASTER_IN(unit, src), RASTER_OUT(unit, dst), int units, const struct move move)
 {
     const int left = get_global_id(0) * TILE, right = min(left + TILE, move.width);

@@ -2,11 +2,10 @@
  *
  *     dst = full * clamp((base - log2(v / full)) * gain, 0, 1)
  *
- * base is the logarithm of the film base's value, and gain the reciprocal of the largest density above it,
- * each for every channel. full is full scale for a pixel's colour: 1, or its alpha, as colour is
- * premultiplied. Alpha itself is copied.
+ * base is the binary logarithm of the film base's value, and gain the reciprocal of the largest density above it, each for
+ * every channel. full is full scale for a pixel's colour: 1, or its alpha, as colour is premultiplied. Alpha is copied.
  *
- * A file of its own: each logarithm would make the first use of all point operations (point.cl) wait longer.
+ * In point.cl the logarithm would make the first use of all point operations wait longer for the compiler.
  *
  * Grid: x counts vecs (texels in images), y rows, z planes. */
 #include "planes.h"
@@ -24,18 +23,11 @@ __kernel void negative(PLANES_IN(src), PLANES_OUT(dst), float4 base, float4 gain
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const vec v = load(PLANES_ARG(src), x, y, z), full = full_scale(PLANES_ARG(src), v, x, y, alpha);
-#ifdef IMAGES
-    const vec top = base, factor = gain;
-#else
-    const int c = z % channels;
-    const vec top = c == 0 ? base.x : c == 1 ? base.y : c == 2 ? base.z : base.w;
-    const vec factor = c == 0 ? gain.x : c == 1 ? gain.y : c == 2 ? gain.z : gain.w;
-#endif
     vec low, light = alpha >= 0 ? v / full : v;
     light = light < 0x1p-126f ? (vec)(0x1p-126f) : light;
     light = light > 0x1p127f ? (vec)(0x1p127f) : light;
     const vec high = log2_high_low(light, &low);
-    vec value = ((top - high) - low) * factor;
+    vec value = ((channel_value(base, z % channels) - high) - low) * channel_value(gain, z % channels);
     value = value < 0.0f ? (vec)(0.0f) : value;
     value = full * (value > 1.0f ? (vec)(1.0f) : value);
     value = light == light ? value : v;

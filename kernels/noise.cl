@@ -1,10 +1,10 @@
 /* Statistics for the noise model (src/wavelet/noise.h): for each plane and level of a pyramid, quantiles of the local energy
  *
- *     e(x, y) = mean over the live ones of 7x7 neighbours of |z|^2 / 2
+ *     e(x, y) = mean of |z|^2 / 2 over the live coefficients z among 7x7 neighbours
  *
  * at evenly spaced positions (places.h). Live coefficients are neither clipped nor constant, so they show noise. live.cl packs
- * the liveness of a cell into a uint, one byte per channel, 0 to LIVE. A coefficient is live if its cell and the eight
- * neighbouring cells reach 9/10 of LIVE on average. A pyramid of unknown origin has no cells (`masked` = 0): all its
+ * the liveness of a cell into a uint, one byte per channel, 0 to LIVE. A coefficient is live if the mean of its cell and the
+ * eight neighbouring cells is at least 9/10 of LIVE. --shrink knows only the pyramid, and so has no cells (`masked` = 0): all
  * coefficients other than 0 are live.
  *
  * There are two classes of positions, with a histogram each: in the upper class at least ALL_LIVE of the 49 neighbours are
@@ -16,7 +16,8 @@
  *     noise_energies    counts e in a histogram of 8 bins an octave
  *     noise_quantiles   finds the bins of the 5% quantile, the median and the 85% quantile
  *
- * Order of sums: each of the seven columns from top to bottom, then the columns in pairs (sum_of). All results are integers. */
+ * Order of sums: each of the seven columns from top to bottom, then the columns in pairs (sum_lanes). All results are
+ * integers. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -48,8 +49,7 @@
 static inline float channel_of(PLANES_IN(subbands), int x, int y, int layer, int image, int channel, int channels)
 {
 #ifdef IMAGES
-    const float4 v = load(PLANES_ARG(subbands), x, y, layer);
-    return channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
+    return component(load(PLANES_ARG(subbands), x, y, layer), channel);
 #else
     return load(PLANES_ARG(subbands), x, y, PLANE_INDEX(layer, image * channels + channel, subbands_at.channels));
 #endif
@@ -68,15 +68,13 @@ static inline float8 load_seven(PLANES_IN(subbands), int x, int y, int layer, in
     return (float8)(line[0], line[1], line[2], line[3], line[4], line[5], line[6], 0.0f);
 }
 
-/* Computes the liveness sum of 3x3 cells around each neighbour of (x, y), for all channels at once. Bytes 0 and 2 of the
- * cells are added in the 16-bit halves of `even`, bytes 1 and 3 in the halves of `odd`. Element k has row k of the neighbours,
- * a column per lane. */
+/* Adds up the liveness of the 3x3 cells around each neighbour of (x, y), for all channels at once. Bytes 0 and 2 of the cells
+ * are added to the 16-bit halves of `even`, bytes 1 and 3 to the halves of `odd`. Element k has row k of the neighbours, a
+ * column per lane. */
 static inline void sum_cells(uint8 even[SIDE], uint8 odd[SIDE], __global const uint *live, const struct geometry live_at, int x, int y,
                              int image)
 {
     const bool inside = x >= NEAR + 1 && x + NEAR + 4 <= live_at.width;
-    for (int k = 0; k < SIDE; k++)
-        even[k] = odd[k] = 0;
     for (int k = 0; k < SIDE + 2; k++) {
         const int row = clamp(y - NEAR - 1 + k, live_at.first_row, live_at.first_row + live_at.rows - 1);
         __global const uint *cells = live + offset(live_at, 0, row, image);
@@ -106,12 +104,7 @@ static inline int8 is_live(uint8 even, uint8 odd, int byte)
     return as_int8((byte < 2 ? v & 0xffff : v >> 16) >= (uint8)(LIVE_SUM));
 }
 
-/* Returns the sum of all lanes, added in pairs. */
-static inline float sum_of(float8 v)
-{
-    return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
-}
-
+/* Returns the sum of the lanes. */
 static inline int count_of(int8 v)
 {
     return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
@@ -134,8 +127,8 @@ static inline void find_energies(float8 energy[MAX_PLANES], float8 re[4], float8
         energy[c + (opponent ? 3 : 0)] = mad(re[c], re[c], im[c] * im[c]);
 }
 
-/* Returns the tone of position (x, y) of level 1: of the mean brightness of 7x7 pixels, every second along each axis, added row
- * by row. */
+/* Returns the tone (tones.h) of position (x, y) of level 1, from the mean brightness of every second of 13x13 pixels along each
+ * axis, added row by row. */
 static inline int tone_of(PLANES_IN(picture), int x, int y, int image, int channels)
 {
     float sum = 0.0f;
@@ -146,35 +139,36 @@ static inline int tone_of(PLANES_IN(picture), int x, int y, int image, int chann
     return clamp((int)(sum * (TONES * ONE_BRIGHTNESS / (SIDE * SIDE))), 0, TONES - 1);
 }
 
-/* Counts the energies of one level at columns x rows positions, evenly spaced; only positions in rows [range.x, range.y).
+/* Counts the energies of one level at those of columns x rows evenly spaced positions that are in rows [range.x, range.y).
  *
  *     live, masked        cells of the level (live.cl); not used if masked = 0
  *     channels, colours   planes of an image in src, with and without alpha
  *     opponent            not 0: src has opponent colours
- *     picture             in opponent colours, for the tones
+ *     picture             the picture in opponent colours, for the tones
  *     bins, bins_at       histograms [image][plane][class] of the level, and their offset
  *     tones_at            offset of histograms [image][tone][class] of level 1, or -1: tones are not counted
  *
- * Red, green and blue are counted at every second position of every second row only. Grid: x and y count positions, z images. */
+ * Red, green and blue are counted at every second position of every second row only. Grid: x and y count positions, z
+ * images. */
 __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, const struct geometry live_at, int masked, int columns,
-                             int rows, int2 range, int channels, int colours, int opponent, PLANES_IN(picture), volatile __global uint *bins,
-               int bins_at, int tones_at)
+                             int rows, int2 range, int channels, int colours, int opponent, PLANES_IN(picture),
+                             volatile __global uint *bins, int bins_at, int tones_at)
 {
     const int i = get_global_id(0), j = get_global_id(1), image = get_global_id(2);
     if (i >= columns || j >= rows)
         return;
-    const int x = place(i, columns, subbands_at.width), y = place(j, rows, subbands_at.height);
+    const int x = sampling_position(i, columns, subbands_at.width), y = sampling_position(j, rows, subbands_at.height);
     if (y < range.x || y >= range.y)
         return;
     const int planes = colours == 3 ? MAX_PLANES : colours, counted = (i | j) % 2 == 0 ? planes : min(planes, 3);
     const int8 used_lanes = (int8)(-1, -1, -1, -1, -1, -1, -1, 0);
     const int tone = tones_at >= 0 ? image * TONES + tone_of(PLANES_ARG(picture), x, y, image, channels) : 0;
-    uint8 even[SIDE], odd[SIDE];
+    uint8 even[SIDE] = {0}, odd[SIDE] = {0};
     if (masked)
         sum_cells(even, odd, live, live_at, x, y, image);
     for (int subband = 0; subband < SUBBANDS; subband++) {
-        float8 sum[MAX_PLANES] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-        int8 count[MAX_PLANES] = {0, 0, 0, 0, 0, 0};
+        float8 sum[MAX_PLANES] = {0.0f};
+        int8 count[MAX_PLANES] = {0};
         for (int k = 0; k < SIDE; k++) {
             const int row = reflect(y - NEAR + k, subbands_at.height);
             float8 re[4], im[4], energy[MAX_PLANES];
@@ -198,7 +192,7 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
             const int n = count_of(count[p]);
             if (n < SOME_LIVE)
                 continue;
-            const float mean = sum_of(sum[p]) / (float)(2 * n);
+            const float mean = sum_lanes(sum[p]) / (float)(2 * n);
             const int bin = clamp((int)(as_uint(mean) >> SHIFT) - FIRST_BIN, 0, BINS - 1);
             atomic_inc(bins + bins_at + ((image * planes + p) * CLASSES + (n < ALL_LIVE)) * BINS + bin);
             if (p == 0 && tones_at >= 0 && n >= ALL_LIVE)
@@ -207,8 +201,8 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
     }
 }
 
-/* Finds the bin of the quantile parts / PARTS, and stores its index, the number of energies in lower bins, and its own count.
- * With two classes the histogram is the sum of both. */
+/* Finds the bin of the quantile parts / PARTS of `total` energies. Stores its index, the number of energies in lower bins, and
+ * the number in the bin itself. With two classes the histogram is the sum of both. */
 static inline void find_quantile(__global const uint *counts, int classes, uint total, uint parts, __global uint *to)
 {
     uint below = 0, own = 0;
@@ -222,16 +216,16 @@ static inline void find_quantile(__global const uint *counts, int classes, uint 
     to[0] = bin, to[1] = below, to[2] = own;
 }
 
-/* Stores ten integers for the upper class alone and ten for both classes: the number of energies, then find_quantile() of the
- * 5% quantile, the median and the 85% quantile. Grid: x counts the `count` planes of all images and levels. */
-__kernel void noise_quantiles(__global const uint *bins, int count, __global uint *found, int found_at)
+/* Stores, after the `count` pairs of histograms, for each pair ten integers for the upper class alone and ten for both classes:
+ * the number of energies, then find_quantile() of the 5% quantile, the median and the 85% quantile. Grid: x counts pairs. */
+__kernel void noise_quantiles(__global uint *bins, int count)
 {
     const int item = get_global_id(0);
     if (item >= count)
         return;
     __global const uint *counts = bins + item * CLASSES * BINS;
     for (int classes = 1; classes <= CLASSES; classes++) {
-        __global uint *to = found + found_at + (item * CLASSES + classes - 1) * 10;
+        __global uint *to = bins + count * CLASSES * BINS + (item * CLASSES + classes - 1) * 10;
         uint total = 0;
         for (int i = 0; i < classes * BINS; i++)
             total += counts[i];

@@ -4,13 +4,13 @@
  *   -DLANES=16  planes are buffers; vec = float16, sixteen neighbours along x of one channel (CPU devices)
  *   -DLANES=4   planes are buffers; vec = float4, four neighbours along x of one channel (GPU devices: their memory pipe
  *               counts requests rather than bytes)
- *   -DLANES=1   planes are buffers; vec = float, for kernels that handle windows of their own
+ *   -DLANES=1   planes are buffers; vec = float, for kernels that compute one sample at a time
  *
- * The launch defines LANES. Defaults of LANES and of other defines are for `make lint`, which compiles each file alone.
- * A layer is one plane per channel: an image, or the real or imaginary part of a subband.
+ * The host defines LANES (src/device/launch.c). The defaults of LANES and of other macros are for `make lint`, which
+ * compiles each file without options. A layer is one plane per channel: an image, or the real or imaginary part of a subband.
  *
  * A kernel's x counts floats (texels in images), its y counts rows of the whole image, its z counts planes (layers in
- * images). The first row in memory is first_row, as an image may be processed in slices:
+ * images). An image may be processed in slices, so the first row in memory is row `first_row` of the image:
  *
  *                       pitch (floats, a multiple of 16)
  *                |------------------------------------------|
@@ -79,7 +79,7 @@ struct geometry {
 #define ROUND_UP(count, unit) (((count) + (unit) - 1) / (unit) * (unit))
 
 /* Unaligned access to sixteen floats. The vload16() and vstore16() of PoCL 3.1 are eight accesses to two floats each
- * and eight shuffles. To merge these takes a third of the time of LLVM's passes over a filter, if they succeed. */
+ * and eight shuffles. LLVM spends a third of a filter's compilation on merging these, and does not always succeed. */
 #if LANES == 16
 struct __attribute__((packed)) sixteen {
     float16 all;
@@ -101,6 +101,7 @@ static inline void store_sixteen(float16 v, float *p)
 }
 #endif
 
+/* Parameters of planes to read or to write: their samples (name) and their geometry (name_at). */
 #ifdef IMAGES
 typedef float4 vec;
 #define PLANES_IN(name)  __read_only image2d_array_t name, const struct geometry name##_at
@@ -122,8 +123,7 @@ typedef float vec;
 #define VSTORE(v, p) (*(p) = (v))
 #endif
 #endif
-/* The z of a plane of layer l (for example a subband), if the kernel's own z counts the planes of one layer. In buffers
- * the planes of a layer are adjacent; in images a layer is one plane of texels. */
+/* The z of channel z of layer l. In buffers the planes of a layer are adjacent; in images a layer is one plane of texels. */
 #ifdef IMAGES
 #define PLANE_INDEX(l, z, channels) (l)
 #else
@@ -163,7 +163,7 @@ static inline void store(PLANES_OUT(t), int x, int y, int z, vec value)
 }
 #endif
 
-/* Returns true if v is neither NaN nor infinite: for these v - v is NaN. */
+/* Returns true if v is neither NaN nor infinite: otherwise v - v is NaN. */
 static inline bool is_finite(float v)
 {
     return v - v == 0.0f;
@@ -180,6 +180,28 @@ static inline bool are_finite(vec v)
     return is_finite(v.x + v.y + v.z + v.w);
 #else
     return is_finite(v);
+#endif
+}
+
+/* Returns the sum of the lanes, added in pairs. */
+static inline float sum_lanes(float8 v)
+{
+    return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
+}
+
+/* Returns one channel of a texel. */
+static inline float component(float4 v, int channel)
+{
+    return channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
+}
+
+/* Returns a parameter that differs by channel, for all lanes of a vec; in images all of v, as a texel has all channels. */
+static inline vec channel_value(float4 v, int channel)
+{
+#ifdef IMAGES
+    return v;
+#else
+    return component(v, channel);
 #endif
 }
 
@@ -200,7 +222,7 @@ static inline vec select_alpha(vec value, vec original, int z, int channels, int
 }
 
 /* Returns full scale for the colour of a pixel: its alpha (channel `alpha`), as colour is premultiplied, or 1 without
- * alpha (-1). In images `value` is the texel at x, y. */
+ * alpha (-1). In images `value` is the texel at x, y. A picture with alpha is never in a group, so its plane is `alpha`. */
 static inline vec full_scale(PLANES_IN(s), vec value, int x, int y, int alpha)
 {
     if (alpha < 0)
@@ -210,4 +232,10 @@ static inline vec full_scale(PLANES_IN(s), vec value, int x, int y, int alpha)
 #else
     return load(PLANES_ARG(s), x, y, alpha);
 #endif
+}
+
+/* Returns the value at which colour is clipped: full scale, or 0 if interpolation made alpha negative. */
+static inline vec clip_limit(vec full)
+{
+    return full > 0.0f ? full : (vec)(0.0f);
 }

@@ -8,7 +8,7 @@
  *     difference         v - background  [+ full, for a light background]
  *     quotient           gain * v * full(background) / background
  *     weighted_quotient  gain * v * weights / background
- *     combine            v - w * full, or v * w
+ *     combine            v - w * full or v * w, for a value w of a second picture
  *
  * full is full scale for a pixel's colour: 1, or its alpha, as colour is premultiplied. Alpha itself is copied.
  *
@@ -36,15 +36,6 @@ __kernel void linear(PLANES_IN(src), PLANES_OUT(dst), float factor, float offset
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* Returns the value of `channel` for all lanes of a vec; in images all four values, as a texel has all channels. */
-static inline vec channel_value(float4 v, int channel)
-{
-#ifdef IMAGES
-    return v;
-#else
-    return channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
-#endif
-}
 
 #if LANES == 16
 #define TO_INTS  convert_int16
@@ -54,11 +45,6 @@ static inline vec channel_value(float4 v, int channel)
 #define COUNT(p) atomic_inc(p)
 #endif
 
-/* Returns the value at which colour is clipped: full scale, or 0 where interpolation made alpha negative. */
-static inline vec clip_limit(vec full)
-{
-    return full > 0.0f ? full : (vec)(0.0f);
-}
 
 /* Maps colour `black` to 0 and black + 1 / gain to full scale, clips, and raises 0 ... 1 to the power of `exponent`.
  * NaN stays NaN. */
@@ -87,7 +73,8 @@ __kernel void threshold(PLANES_IN(src), PLANES_OUT(dst), float4 limit, int chann
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* Stores the weighted sum of the source's channels, followed by alpha if dst has alpha. */
+/* Stores the weighted sum of the source's channels, followed by alpha if dst has alpha. Channels of weight 0 are skipped, as
+ * they may be NaN or infinite. */
 __kernel void gray(PLANES_IN(src), PLANES_OUT(dst), float4 weights)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -95,19 +82,20 @@ __kernel void gray(PLANES_IN(src), PLANES_OUT(dst), float4 weights)
         return;
 #ifdef IMAGES
     const float4 v = load(PLANES_ARG(src), x, y, z);
-    const float sum = mad(v.w, weights.w, mad(v.z, weights.z, mad(v.y, weights.y, v.x * weights.x)));
-    const float alpha = src_at.channels > 3 ? v.w : v.y;
-    store(PLANES_ARG(dst), x, y, z, (float4)(sum, dst_at.channels > 1 ? alpha : 0, 0, 0));
+    float sum = 0.0f;
+    for (int c = 0; c < src_at.channels; c++)
+        if (component(weights, c) != 0.0f)
+            sum = mad(component(weights, c), component(v, c), sum);
+    store(PLANES_ARG(dst), x, y, z, (float4)(sum, dst_at.channels > 1 ? component(v, src_at.channels - 1) : 0.0f, 0.0f, 0.0f));
 #else
-    const float weight[] = {weights.x, weights.y, weights.z, weights.w};
-    if (z == 0) {
-        vec sum = weight[0] * load(PLANES_ARG(src), x, y, 0);
-        for (int c = 1; c < src_at.channels; c++)
-            sum = mad(weight[c], load(PLANES_ARG(src), x, y, c), sum);
-        store(PLANES_ARG(dst), x, y, 0, sum);
-    } else {
-        store(PLANES_ARG(dst), x, y, z, load(PLANES_ARG(src), x, y, src_at.channels - 1));
-    }
+    vec sum = 0.0f;
+    if (z > 0)
+        sum = load(PLANES_ARG(src), x, y, src_at.channels - 1);
+    else
+        for (int c = 0; c < src_at.channels; c++)
+            if (component(weights, c) != 0.0f)
+                sum = mad(component(weights, c), load(PLANES_ARG(src), x, y, c), sum);
+    store(PLANES_ARG(dst), x, y, z, sum);
 #endif
 }
 
@@ -239,10 +227,10 @@ static inline ints find_bins(vec v, int floats)
     return a < INFINITY ? bin : (ints)(BINS);
 }
 
-/* Counts the colours of rows [rows.x, rows.y), divided by alpha. `histograms` is 1, for all colours together, or the number
- * of colours. Row n of the grid adds to copy n % copies of the histograms. Grid: with LANES 16 one work-item per copy:
- * work-item n counts rows n, n + copies, n + 2 copies, ...; otherwise one work-item per vec. */
-__kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha,
+/* Adds the colours of rows [rows.x, rows.y), divided by alpha, to histograms. `histograms` is 1, for all colours together, or
+ * the number of colours. Row n of the grid adds to copy n % copies of the histograms. Grid: with LANES 16 one work-item per
+ * copy: work-item n counts rows n, n + copies, n + 2 copies, ...; otherwise one work-item per vec. */
+__kernel void count_values(PLANES_IN(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha,
                     int floats)
 {
     const size_t step_x = get_global_size(0) * LANES, step_y = get_global_size(1);
@@ -274,13 +262,13 @@ __kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, 
 #endif
                 found[z] = full > 0.0f ? find_bins(v - origin, floats) : (ints)(BINS + 1);
             }
-            /* The other values (lanes beyond the picture, channels that are no colours) are counted in word BINS + 1 of
-             * the plane's first histogram. */
+            /* Counts the other values (lanes beyond the picture, channels that are not colours) in word BINS + 1 of the
+             * plane's first histogram. */
             for (int i = valid; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)
                     bin[z * VALUES + i] = BINS + 1 - i * next_value;
-            /* Alternates between planes: neighbours in a plane often increment the same counter, and each increment waits
-             * for the one before. */
+            /* Alternates between planes: neighbours in a plane often increment the same counter, and each such increment
+             * waits for the previous one. */
 #pragma unroll
             for (int i = 0; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)

@@ -48,6 +48,21 @@ static inline real log2_high_low(real v, real *low)
     return high;
 }
 
+/* Returns 2^(y + y_low) for -126 <= y <= 128 and y_low near 0, as 2^m * 2^z with |z| <= 1/2. */
+static inline real power_of_two(real y, real y_low)
+{
+    const real raised = y + 0x1.8p23f; /* the last bits are m: y, rounded to an integer */
+    const real z = (y - (raised - 0x1.8p23f)) + y_low;
+    real part = mad(z, (real)(1.5252734e-5f), (real)(1.5403530e-4f));
+    part = mad(z, part, (real)(1.3333558e-3f));
+    part = mad(z, part, (real)(9.6181291e-3f));
+    part = mad(z, part, (real)(5.5504109e-2f));
+    part = mad(z, part, (real)(2.4022651e-1f));
+    part = mad(z, part, (real)(6.9314718e-1f));
+    part = mad(z, part, (real)(1.0f));
+    return float_from_bits(bits_of_float(part) + (bits_of_float(raised) << 23));
+}
+
 /* Returns v^exponent for v >= 0 and exponent > 0. Results below 2^-126 are 0; NaN stays NaN. */
 static inline real power(real v, float exponent)
 {
@@ -56,18 +71,8 @@ static inline real power(real v, float exponent)
 
     /* y + y_low = exponent * log2(v) */
     const real y = high * exponent, y_low = mad(low, exponent, mad(high, exponent, -y));
-    /* 2^y = 2^m * 2^z, |z| <= 1/2 */
     const real clamped = y > -126.0f ? y < 128.0f ? y : (real)(128.0f) : (real)(-126.0f);
-    const real raised = clamped + 0x1.8p23f; /* the last bits are m: y, rounded to an integer */
-    const real z = (clamped - (raised - 0x1.8p23f)) + y_low;
-    real part = mad(z, 1.5252734e-5f, (real)(1.5403530e-4f));
-    part = mad(z, part, (real)(1.3333558e-3f));
-    part = mad(z, part, (real)(9.6181291e-3f));
-    part = mad(z, part, (real)(5.5504109e-2f));
-    part = mad(z, part, (real)(2.4022651e-1f));
-    part = mad(z, part, (real)(6.9314718e-1f));
-    part = mad(z, part, (real)(1.0f));
-    const real result = float_from_bits(bits_of_float(part) + (bits_of_float(raised) << 23));
+    const real result = power_of_two(clamped, y_low);
     const real bounded = y < 128.0f ? y > -126.0f ? result : (real)(0.0f) : (real)(INFINITY);
     return v > 0.0f && v < INFINITY ? bounded : v;
 }

@@ -43,7 +43,6 @@ struct block {
 
 #define TABLE(name) __global const struct block *restrict name
 
-/* Returns the weights of a block. */
 static inline __global const float *weights_of(__global const struct block *table, const struct block block)
 {
     return (__global const float *)table + block.matrix;
@@ -67,7 +66,6 @@ struct epilogue {
 #define SHARPEN   1 /* other + amount * (other - product), if |other - product| is at least threshold or NaN */
 #define MAGNITUDE 2 /* the length of the vector (product, other) */
 
-/* Returns the length of the vector (a, b). */
 static inline vec length_of(vec a, vec b)
 {
     return sqrt(mad(a, a, b * b));

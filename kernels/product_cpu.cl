@@ -72,10 +72,7 @@ INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __glob
 {
     for (int i = 0; i < count; i += LANES) {
         const int x = min(begin + i, ROW_ELEMENTS - LANES); /* memory may end with the row */
-        float16 sum[ROWS];
-#pragma unroll
-        for (int r = 0; r < ROWS; r++)
-            sum[r] = 0.0f;
+        float16 sum[ROWS] = {0.0f};
         int y = wrap_index(rows.first, src_at.height);
         for (int j = 0; j < rows.count; j++, y = y + 1 < src_at.height ? y + 1 : 0) {
             const float16 v = load_elements(INPUT_ARG, x, y, z);

@@ -96,10 +96,7 @@ product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE
     __global const float *row_weights = weights_of(along_y, rows);
     __global const float *weights = weights_of(along_x, columns);
     const int end = last.first + last.count;
-    vec sum[ROWS];
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-        sum[r] = 0.0f;
+    vec sum[ROWS] = {0.0f};
 #ifdef REFILL
     for (int tile_first = first.first; tile_first < end; tile_first += GROUP * LANES)
 #else
@@ -109,10 +106,7 @@ product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE
         /* Along y: ROWS rows of A * src in column `item` of the tile. */
         const int x = tile_first + item * LANES;
         if (x < end) {
-            vec column[ROWS];
-#pragma unroll
-            for (int r = 0; r < ROWS; r++)
-                column[r] = 0.0f;
+            vec column[ROWS] = {0.0f};
 #ifndef IMAGES
             const int inside = x >= 0 && x + LANES <= src_at.width && !rows.wraps; /* a bool is slower (NVIDIA) */
             __global const float *row = src + offset(src_at, x, rows.first, z);

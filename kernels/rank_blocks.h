@@ -2,7 +2,8 @@
  * 1/255. Blocks of planes that have other values are left to rank_tiles_cpu.cl. rank_squares_cpu.cl and rank_discs_cpu.cl
  * include this file and define rank_block().
  *
- * Work-items share the blocks of all planes, each with scratch memory of its own. No arithmetic but counting. */
+ * The blocks of all planes are divided among the work-items, each of which has scratch memory of its own. Values are only
+ * counted, so all devices give the same bits. */
 #pragma once
 #ifndef LANES
 #define LANES 1
@@ -14,10 +15,10 @@
 #define STEP      (1.0f / MAX_VALUE) /* the factor of unpacking (samples.cl), so 8-bit samples are exact multiples */
 
 /* The filter. The output is the value at index `rank` of the window's sorted values. An array `reach` has the shape of a
- * disc: row k, counted from its middle, covers reach[k] columns on either side. Column k covers as many rows. */
+ * disc: reach[k] is the half width of the row at distance k from its middle, and the half height of the column there. */
 struct ranking {
     int radius, rank;
-    int column_bytes;  /* further memory for each value of a row of a block */
+    int column_bytes;  /* size of struct block's `memory` per value of a row */
     int width, height; /* outputs of a block */
     int across, down;  /* blocks of a plane */
 };
@@ -55,7 +56,7 @@ static inline bool copy_values(const struct block *block, INPUT, int channels, _
         __global const float *p = src + offset(src_at, x, row, block->z);
         for (int i = 0; i < count; i++) {
             const int number = to_8bit(p[i]);
-            is_8bit &= number * STEP == p[i];
+            is_8bit &= as_uint(number * STEP) == as_uint(p[i]); /* -0 is not: an output is a sample, bit for bit */
             values[i] = number;
         }
     } else {
@@ -80,11 +81,14 @@ static inline bool fill_row(const struct block *block, INPUT, int channels, int 
     const int row = clamp_row(src_at, edge(y, src_at.height));
     bool is_8bit = copy_values(block, INPUT_ARG, channels, values + begin, x + begin, row, end - begin);
     /* Values to the left of the image, then values to the right of it. */
-    for (int i = begin > 0 ? 0 : end; i < block->columns; i = i + 1 == begin ? end : i + 1)
+    for (int i = 0; i < block->columns; i++) {
+        if (i >= begin && i < end)
+            continue;
         if (beyond_border(x + i, n))
             values[i] = 0;
         else
             is_8bit &= copy_values(block, INPUT_ARG, channels, values + i, edge(x + i, n), row, 1);
+    }
     return is_8bit;
 }
 

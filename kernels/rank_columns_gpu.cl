@@ -76,9 +76,9 @@ static inline void slide_column(__local uint *column, PLANES_IN(src), const stru
 
 /* Returns the key at index ranking.rank of a window's sorted keys. `key` is the first guess: the result of the row above.
  *
- * The result is in [low, high]. At first these are the extremes of the columns' keys at index rank / side, as the result
- * would be at that index of each column if all columns were equal. Steps alternate: interpolation between the numbers of
- * keys up to `low` and up to `high`, then bisection, which bounds the number of steps. */
+ * The result is in [low, high]. At first these are the smallest and the largest of the columns' keys at index q = rank / side:
+ * at most side * q <= rank keys are below `low`, and at least side * (q + 1) > rank keys are not above `high`. Steps alternate
+ * between interpolation, from the numbers of keys up to `low` and up to `high`, and bisection, which bounds their number. */
 static inline uint find_key(__local const uint *columns, const struct ranking ranking, uint key)
 {
     const int side = 2 * ranking.radius + 1, middle = ranking.rank / side * PITCH;

@@ -20,9 +20,9 @@
 #define GROUP 32
 #endif
 
-/* The filter. The output is the key at index `rank` of the window's sorted keys. An array `reach` has the shape: row k of
- * a window, counted from its middle, covers reach[k] columns on either side. Column k covers as many rows, as squares and
- * discs are symmetric. These whole numbers are floats, as run_constants() uploads floats. */
+/* The filter. The output is the key at index `rank` of the window's sorted keys. An array `reach` has the shape: reach[k] is
+ * the half width of the row at distance k from the middle, and the half height of the column there. These whole numbers are
+ * floats, as run_constants() uploads floats. */
 struct ranking {
     int radius, rank;
     int bits; /* bits of a digit: 8, or 4 if windows have few samples: 8 digits of 4 bits then take less time than 4 digits
@@ -45,8 +45,8 @@ static inline void count_digit(__local ushort *bins, const struct search search,
         bins[(key >> search.shift & search.last) * GROUP] += times;
 }
 
-/* Returns the key at index ranking.rank of the sorted window around (x, y). Bins of the work-items of a group are
- * interleaved: no bank conflicts. */
+/* Returns the key at index ranking.rank of the sorted window around (x, y). The bins of the work-items of a group are
+ * interleaved, so there are no bank conflicts. */
 static inline uint find_key(__local ushort *bins, PLANES_IN(src), __global const float *reach, const struct ranking ranking,
                             int x, int y, int z)
 {

@@ -1,9 +1,9 @@
 /* Rank filter of 8-bit values on CPU devices, in discs of any size.
  *
- * T. Huang, G. Yang, G. Tang, "A fast two-dimensional median filtering algorithm", IEEE TASSP 27 (1979): one histogram moves with
- * the window. 2 radius + 1 values enter on one side and leave on the other. Only one of TILE_ROWS rows is filtered in this way.
- * The outputs above and below it are mostly close to its own, so counting the values below a few thresholds finds them. Each
- * column of a tile has its own thresholds, near its output in the middle row:
+ * T. Huang, G. Yang, G. Tang, "A fast two-dimensional median filtering algorithm", IEEE TASSP 27 (1979): one histogram moves
+ * with the window. 2 radius + 1 values enter on one side and leave on the other. Only one of TILE_ROWS rows is filtered in
+ * this way. The outputs above and below it are mostly close to its own, so counting the values below a few thresholds finds
+ * them. Each column of a tile has its own thresholds, near its output in the middle row:
  *
  *     column         0   1   2   3  ...  63
  *     middle row    52  52  54  53       90     histograms; thresholds 49 to 56, 49 to 56, 51 to 58, ...
@@ -55,12 +55,12 @@ struct window {
     ushort added[2][MAX_VALUE + 1], removed[2][MAX_VALUE + 1];
 };
 
-/* A disc, and the values that it moves over. reach[j]: columns on either side in row j, 0 <= j <= radius; column j covers as many
- * rows. added, removed: distances from the middle of the disc to the values that enter and leave when it moves up, and down. They
- * are filled up to `columns`, a multiple of COLUMNS, with values that enter and leave at once. */
+/* A disc, and the values that it moves over. added[d] and removed[d] have the distances from the middle of the disc to the
+ * values that enter and leave when it moves up (d = 0) or down (1). They are padded to `columns`, a multiple of COLUMNS, with
+ * values that both enter and leave. */
 struct disc {
     int radius, rank, pitch;
-    int reach[MAX_RADIUS + 1];
+    int reach[MAX_RADIUS + 1]; /* struct ranking */
     int columns, added[2][2 * (MAX_RADIUS + 1)], removed[2][2 * (MAX_RADIUS + 1)];
     bool is_used[MAX_VALUE + 1]; /* true for values that occur in the block */
 };
@@ -139,11 +139,11 @@ static inline void count_middle(struct tile *tile, struct window *window, __glob
     }
 }
 
-/* Chooses consecutive thresholds for the columns with unknown outputs: next to the values that were looked for, without those
- * that do not occur. */
+/* Chooses consecutive thresholds for the columns with unknown outputs, next to the values that previous sweeps looked for.
+ * Skips values that do not occur in the block. */
 static inline void choose_thresholds(struct tile *tile, const struct disc *disc)
 {
-    const int values = THRESHOLDS - 1; /* that are found */
+    const int values = THRESHOLDS - 1; /* that a sweep can find */
     for (int x = 0; x < tile->columns; x++) {
         int first;
         if (LANE(tile->higher, x)) {
@@ -197,18 +197,16 @@ static inline bytes add_bits(bytes *sum, bytes a, bytes b)
 }
 
 /* Moves the windows of all columns up from the middle row (direction -1) or down (1), and counts the values below the
- * thresholds. A value that leaves is added with its bits inverted, and so each column of the window adds 1 too many. An output is
- * known if the rank is between two counts. */
+ * thresholds. A bit b of a value that leaves is inverted and added, 1 - b instead of -b. So each column of the window adds 1
+ * too many, which `limit` allows for. An output is known if the rank is between the counts of two thresholds. */
 static inline void sweep(struct tile *tile, __global const uchar *at, const struct disc *disc, int direction)
 {
     const int rows = tile->unknown, *to_added = disc->added[direction > 0], *to_removed = disc->removed[direction > 0];
     const bytes base = tile->base;
-    bytes count[PLANES];
-    for (int i = 0; i < PLANES; i++) {
-        count[i] = 0;
+    bytes count[PLANES] = {0};
+    for (int i = 0; i < PLANES; i++)
         for (int t = 0; t < THRESHOLDS; t++)
             count[i] |= (tile->smaller[i / 8][t] >> (bytes)(i % 8) & (bytes)1) << (bytes)t;
-    }
     tile->lower = tile->higher = 0;
     tile->unknown = 0;
     for (int j = 1; j <= rows; j++, at += direction * disc->pitch) {
@@ -240,7 +238,7 @@ static inline void sweep(struct tile *tile, __global const uchar *at, const stru
         for (int i = LOW_PLANES; i < PLANES; i++)
             carry = add_bits(&count[i], i < LOW_PLANES + OVERFLOWS ? overflows[i - LOW_PLANES] : (bytes)0, carry);
 
-        /* A bit for each threshold that the output is not below, and their number. */
+        /* Bits of the thresholds that the output is not below, then their number. */
         const int limit = disc->rank + j * disc->columns;
         bytes passed = 0xff;
 #pragma unroll
@@ -293,8 +291,8 @@ static inline void finish_column(struct tile *tile, __global const uchar *at, co
 }
 
 /* Filters a tile. `at` is the value of its first column in the middle row, `window` the window there. `above` is the row of
- * outputs above the tile, or NULL. It shows whether outputs rise or fall; thresholds around the middle row's output, without that,
- * took 1.1 times as long. */
+ * outputs above the tile, or NULL. It shows whether outputs rise or fall; thresholds around the middle row's output, without
+ * that, took 1.1 times as long. */
 static inline void rank_tile(struct tile *tile, struct window *window, __global const uchar *at, const struct disc *disc,
                              __global const uchar *above)
 {
@@ -322,8 +320,8 @@ static inline void rank_tile(struct tile *tile, struct window *window, __global 
     }
 }
 
-/* An odd number of cache lines: rows at a distance of 1024 bytes share a few sets of a cache, and radius 127 takes 1.15 times as
- * long. */
+/* An odd number of cache lines: rows at a distance of 1024 bytes share a few sets of a cache, and radius 127 takes 1.15 times
+ * as long. */
 static inline int block_pitch(int columns)
 {
     return (columns + 63) / 64 * 64 | 64;

@@ -45,7 +45,6 @@ INLINE void sort_shared(keys *k, const int radius)
     compare_exchange(k, 1, 2);
 }
 
-/* Returns the median of three keys. */
 static inline keys median_of_three(keys a, keys b, keys c)
 {
     return max(min(a, b), min(max(a, b), c));
@@ -57,10 +56,8 @@ INLINE void medians_of_nine(keys column[MAX_COLUMNS][MAX_SIDE], keys *first, key
 {
     const keys low = max(column[1][0], column[2][0]), high = min(column[1][2], column[2][2]);
     const keys less = min(column[1][1], column[2][1]), more = max(column[1][1], column[2][1]);
-    *first =
-        median_of_three(max(low, column[0][0]), max(less, min(more, column[0][1])), min(high, column[0][2]));
-    *second =
-        median_of_three(max(low, column[3][0]), max(less, min(more, column[3][1])), min(high, column[3][2]));
+    *first = median_of_three(max(low, column[0][0]), max(less, min(more, column[0][1])), min(high, column[0][2]));
+    *second = median_of_three(max(low, column[3][0]), max(less, min(more, column[3][1])), min(high, column[3][2]));
 }
 
 /* Merges two sorted columns of five in 13 comparisons: odd-even merge (K. Batcher, AFIPS SJCC 1968). */
@@ -88,7 +85,6 @@ INLINE void merge_columns(keys *merged, const keys *a, const keys *b)
     merged[5] = k[6], merged[6] = k[7], merged[7] = k[8], merged[8] = k[5], merged[9] = k[9];
 }
 
-/* Returns the larger or the smaller key. */
 static inline keys extreme_of(keys a, keys b, bool largest)
 {
     return largest ? max(a, b) : min(a, b);

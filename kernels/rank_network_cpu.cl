@@ -181,7 +181,7 @@ INLINE void fill_line_of_keys(key line[2][LINE], INPUT, int x, int y, int z, int
 }
 
 /* Computes the medians of one row for keys [at, at + 16) of the even and of the odd pixels. `shared` has the sorted columns of
- * the 2 * radius source rows that these windows share with those of the other row; `own` is the remaining source row. */
+ * the 2 * radius source rows that its windows share with the windows of the other row; `own` is the remaining source row. */
 INLINE void filter_row(key own[2][LINE], keys shared[MAX_COLUMNS][MAX_SIDE - 1], int at, int channels, keys *even, keys *odd,
                        const int radius)
 {
@@ -254,8 +254,8 @@ static inline void copy_block(INPUT, OUTPUT, int x, int y, int z)
 }
 #endif
 
-/* Filters the blocks of a call (planes.h). `channels`: of an interleaved pixel; 1 for planes. Each radius is a constant of its
- * own copy of the code. */
+/* Filters the blocks of a call (planes.h). `channels` is the number of channels of an interleaved pixel; 1 for planes. The code
+ * is compiled twice, with each radius as a constant. */
 NOINLINE void rank_network_run(INPUT, OUTPUT, int channels, int radius, int alpha_channel, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1

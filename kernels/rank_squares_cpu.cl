@@ -69,7 +69,7 @@ static inline void rank_block(const struct block *block, OUTPUT, int channels, _
     bins one_value[TIER];    /* tiers with a single value, in bin b */
     bins lower[TIER];        /* lower tiers of the window */
     int last[TIER];          /* the output for which each lower tier was last updated */
-    ushort before[1 + TIER]; /* BIAS + number of the window's values in lower upper bins: BIAS, then the upper tier */
+    ushort before[1 + TIER]; /* [b]: BIAS + number of the window's values below upper bin b. BIAS, then the upper tier */
     for (int b = 0; b < TIER; b++)
         one_value[b] = as_ushort16((short16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) >= (short16)((short)b)) & (ushort)1;
     for (int i = 0; i < (1 + TIER) * pitch; i++)

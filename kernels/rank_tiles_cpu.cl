@@ -12,7 +12,8 @@
  *
  * A move toggles 2 radius + 1 bits on either side, so the cost per pixel grows with the radius.
  *
- * Work-items share the tiles of all planes, each with scratch memory of its own. No arithmetic but comparison. */
+ * The tiles of all planes are divided among the work-items, each of which has scratch memory of its own. Values are only
+ * compared, so all devices give the same bits. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -47,7 +48,7 @@ struct tile {
     __global ulong *set;     /* the window: bit n is set if it contains the pixel of ordinal n */
     int cursor;              /* a word of the set */
     int below;               /* number of pixels of the window in the words before it */
-    const int *reach;        /* columns on either side in row k of the window, counted from its middle */
+    const int *reach;        /* half widths of the window's rows */
 };
 
 /* Stores the (key, pixel) pairs of row j of the tile's pixels, by the border rule, and counts the digits of their keys. */
@@ -170,9 +171,9 @@ static inline void copy_tile(PLANES_IN(src), PLANES_OUT(dst), const struct tile 
 }
 
 /* Filters tiles `item`, item + items, ... of all planes. Filters only blocks with skipped[block] != 0, which rank_blocks.h left
- * out, or all if `skipped` is NULL. The array `reach` is the shape of the window: row k, counted from its middle, covers
- * reach[k] columns on either side. `tile_pixels` is the number of pixels of the largest tile. Each work-item has 24 bytes of
- * `scratch` per pixel: pairs before and after a pass of the sort (8 each), an ordinal (4), and room for the set. */
+ * out, or all if `skipped` is NULL. `reach` is the shape of the window (rank_blocks.h). `tile_pixels` is the number of pixels
+ * of the largest tile. Each work-item has 24 bytes of `scratch` per pixel: pairs before and after a pass of the sort (8 each),
+ * an ordinal (4), and room for the set. */
 NOINLINE void rank_tiles_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const struct ranking ranking,
                              int alpha_channel, __global ulong *scratch, int tile_pixels, __global const uint *skipped,
                              const struct blocks blocks, int item, int items)

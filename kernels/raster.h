@@ -51,7 +51,7 @@ static inline void store_three_bytes(__global uint *p, uint16 pixels)
 }
 
 /* Returns true if any lane is true. */
-static inline int is_any(mask t)
+static inline bool is_any(mask t)
 {
     const int8 a = t.lo | t.hi;
     const int4 b = a.lo | a.hi;
@@ -60,18 +60,10 @@ static inline int is_any(mask t)
 #else
 typedef float lanes;
 typedef int mask;
-#define LANE_BITS(v) as_uint(v)
-#define LANE_NUMBERS 0
-
-static inline int popcount_mask(mask t)
-{
-    return t;
-}
-
-static inline int is_any(mask t)
-{
-    return t;
-}
+#define LANE_BITS(v)     as_uint(v)
+#define LANE_NUMBERS     0
+#define popcount_mask(t) (t)
+#define is_any(t)        (t)
 #endif
 
 #define COUNTED_ROWS 64 /* also in src/chain/transfer.c */

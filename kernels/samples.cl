@@ -1,10 +1,10 @@
 /* Converts between a file's samples and float planes, in this order:
  *
- *     unpack   samples * unit -> split channels -> / alpha -> (v - low) * gain -> linear light -> * alpha -> opponent
- *     pack     opponent -> / alpha -> curve -> v / gain + low -> * unit -> count clipped -> clamp -> join channels -> round
+ *     unpack   samples * unit -> deinterleave -> / alpha -> (v - low) * gain -> linear light -> * alpha -> opponent
+ *     pack     opponent -> / alpha -> curve -> v / gain + low -> * unit -> count clipped -> clamp -> interleave -> round
  *
- * Steps that a file does not need are skipped. Properties of a file are arguments, so one program serves many. Three
- * defines shorten the program for the usual files, as it is the first program that a run waits for:
+ * Steps that a file does not need are skipped. Properties of a file are arguments, so one program serves many files. Three
+ * macros shorten the program for the usual files, as it is the first program that a run waits for:
  *
  *   -DSAMPLE=n  type of the samples; without it any type
  *   -DPLAIN     values are samples * unit: no alpha to divide or multiply by, no counting
@@ -22,11 +22,6 @@
 #define REAL_LANES LANES
 #include "power.h"
 #elif CURVE == 2
-#if LANES == 16
-typedef int16 ints;
-#else
-typedef int ints;
-#endif
 #include "curve.h"
 #endif
 
@@ -134,8 +129,8 @@ static inline void store_samples(__global uchar *p, int i, lanes v, int type, fl
     }
 }
 
-/* Turns vectors of interleaved samples into one vector per channel, in place. A single pixel is already split. */
-static inline void split(lanes *v, int channels)
+/* Turns vectors of interleaved samples into one vector per channel, in place. With one lane these are the same. */
+static inline void deinterleave(lanes *v, int channels)
 {
 #if LANES == 16
     const lanes a = v[0], b = v[1], c = v[2], d = v[3];
@@ -159,8 +154,8 @@ static inline void split(lanes *v, int channels)
 #endif
 }
 
-/* Interleaves one vector per channel, in place: the inverse of split(). */
-static inline void join(lanes *v, int channels)
+/* Turns one vector per channel into vectors of interleaved samples, in place. */
+static inline void interleave(lanes *v, int channels)
 {
 #if LANES == 16
     const lanes a = v[0], b = v[1], c = v[2], d = v[3];
@@ -235,8 +230,8 @@ static inline lanes divide(lanes colour, lanes alpha)
     return select((lanes)(0.0f), colour / alpha, alpha > 0.0f);
 }
 
-/* Flushes tiny alpha to 0. After a forward and inverse transform an alpha of 0 is about 1e-7. Colour that spread to such pixels
- * would be divided by it. */
+/* Flushes tiny alpha to 0. After a forward and inverse transform an alpha of 0 is about 1e-7, by which colour that spread to
+ * such pixels would be divided. */
 static inline lanes flush_alpha(lanes alpha)
 {
     return select(alpha, (lanes)(0.0f), fabs(alpha) < 0x1p-20f);
@@ -306,7 +301,7 @@ NOINLINE void unpack_run(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct
         for (int i = 0; i < MAX_CHANNELS; i++)
             if (i < channels)
                 value[i] = load_samples(p, i, type) * conversion.unit;
-        split(value, channels);
+        deinterleave(value, channels);
 #ifndef PLAIN
         to_chain(value, conversion, tables);
 #endif
@@ -366,7 +361,7 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
         const bool is_integer = type != HALF && type != FLOAT;
         const bool as_words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);
         if (!as_words)
-            join(value, channels);
+            interleave(value, channels);
 #pragma unroll UNROLLED
         for (int i = 0; i < MAX_CHANNELS; i++) {
             if (i >= channels)

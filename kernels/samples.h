@@ -75,7 +75,6 @@ static inline void load_words(uint16 *words, __global const read_sample *p, int 
 #endif
 }
 
-/* Stores the words of sixteen pixels. */
 static inline void store_words(__global sample *p, const uint16 *words, int channels)
 {
     __global uint *q = (__global uint *)p;
@@ -146,7 +145,7 @@ static inline bool may_be_clipped(uint16 largest)
     return is_any(largest > as_uint(1.0f + 0.5f / FULL_SCALE));
 }
 
-/* Counts the clipped samples of sixteen pixels from x on. Usually there are none, so all channels are tested together first. */
+/* Counts the clipped samples of sixteen pixels from x on. Usually no sample is clipped, so tests all channels at once first. */
 static inline void count_clipped_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels)
 {
     uint16 largest = LANE_BITS(value[0]);

@@ -15,7 +15,7 @@
  * pass for signal. So if noise was measured per level, y2 is scaled down until its noise is as strong as y1's.
  *
  * Noise by brightness: sn is multiplied by a factor for the brightness of the level's denoised lowpass at the coefficient's
- * place, the mean of 2x2 samples. shrink_tones computes a plane of factors for each image.
+ * place, the mean of 2x2 samples. The kernel shrink_tones computes a plane of factors for each image.
  *
  * Order of the sum over 5x5: down each column, from 0 on, then from left to right over the columns' sums.
  *
@@ -81,4 +81,38 @@ static inline vec find_tones(PLANES_IN(lowpass), int x, int y, int z, float scal
     const vec b = load(PLANES_ARG(lowpass), next, 2 * y, z) + load(PLANES_ARG(lowpass), next, 2 * y + 1, z);
     return tone_factor(scale * (vec)(a.even + a.odd, b.even + b.odd), curve);
 #endif
+}
+
+/* Returns |y2|^2 for the vec at (x, y): half as many parents, each twice. re and im are the planes of both parts. */
+static inline vec load_parent_squares(PLANES_IN(parents), int x, int y, int re, int im)
+{
+#ifdef IMAGES
+    const vec a = load(PLANES_ARG(parents), x / 2, y / 2, re), b = load(PLANES_ARG(parents), x / 2, y / 2, im);
+#elif LANES == 16
+    const vec a = vload8(0, parents + offset(parents_at, x / 2, y / 2, re)).s0011223344556677;
+    const vec b = vload8(0, parents + offset(parents_at, x / 2, y / 2, im)).s0011223344556677;
+#else
+    const vec a = (*(__global const float2 *)(parents + offset(parents_at, x / 2, y / 2, re))).xxyy;
+    const vec b = (*(__global const float2 *)(parents + offset(parents_at, x / 2, y / 2, im))).xxyy;
+#endif
+    return mad(a, a, b * b);
+}
+
+/* Computes a plane of noise factors for each image from its brightness (tones.h). Plane i * channels of the lowpass is the
+ * brightness of image i. Grid: x counts vecs, y rows, z images. */
+NOINLINE void shrink_tones_run(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int channels, __global const float *curves,
+                               WORK_ITEM_PARAMS)
+{
+#pragma unroll 1
+    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
+        const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
+        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        store(PLANES_ARG(dst), x, y, z, find_tones(PLANES_ARG(lowpass), x, y, z * channels, scale, curves + z * TONES));
+    }
+}
+
+__kernel void shrink_tones(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int channels, __global const float *curves)
+{
+    shrink_tones_run(PLANES_ARG(lowpass), PLANES_ARG(dst), scale, channels, curves, WORK_ITEM_ARGS);
 }

@@ -1,11 +1,7 @@
 /* Wavelet shrinkage of subbands (shrink.h, which also explains the layers and the 0.5 in front of sigma) for CPUs: a
  * pass for the sums of energies along y, and a pass that sums them along x and shrinks.
  *
- * Grid: x counts vecs, y rows, z = subband * channels + channel. A subband has two planes per channel: the real and the
- * imaginary part.
- *
- * planes.h declares parameters with these macros: PLANES_IN(x) has the samples x and the layout x_at, WORK_ITEM_PARAMS has
- * first_item, item_y and item_z. */
+ * Grid: x counts vecs, y rows, z = subband * channels + channel. */
 #include "shrink.h"
 
 /* Returns the sum of the energies of SIDE neighbours in a column, around row y. re and im are the planes of both parts. */
@@ -58,30 +54,7 @@ static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
     return sum;
 }
 
-/* Loads the parents of a vec: half as many samples, each twice. */
-static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
-{
-    return vload8(0, parents + offset(parents_at, x / 2, y / 2, z)).s0011223344556677;
-}
 
-/* Computes a plane of noise factors for each image from its brightness (tones.h). Plane i * channels of the lowpass is the
- * brightness of image i. Grid: x counts vecs, y rows, z images. */
-NOINLINE void shrink_tones_run(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int channels, __global const float *curves,
-                               WORK_ITEM_PARAMS)
-{
-#pragma unroll 1
-    for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
-        const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
-        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-            return;
-        store(PLANES_ARG(dst), x, y, z, find_tones(PLANES_ARG(lowpass), x, y, z * channels, scale, curves + z * TONES));
-    }
-}
-
-__kernel void shrink_tones(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int channels, __global const float *curves)
-{
-    shrink_tones_run(PLANES_ARG(lowpass), PLANES_ARG(dst), scale, channels, curves, WORK_ITEM_ARGS);
-}
 
 /* Shrinks the subbands of a level. sigma[sigma_index + c] is the image's noise in channel c on this level, 0 for alpha;
  * sigma[parent_sigma_index + c] is the noise on the parents' level. The coarsest level has no parents:
@@ -103,11 +76,8 @@ NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(ener
         const int im_plane = PLANE_INDEX(2 * subband + 1, channel, channels);
         const vec re = load(PLANES_ARG(subbands), x, y, re_plane), im = load(PLANES_ARG(subbands), x, y, im_plane);
         vec parent_square = 0.0f;
-        if (parent_sigma_index >= 0) {
-            const vec parent_re = load_parents(PLANES_ARG(parents), x, y, re_plane);
-            const vec parent_im = load_parents(PLANES_ARG(parents), x, y, im_plane);
-            parent_square = mad(parent_re, parent_re, parent_im * parent_im);
-        }
+        if (parent_sigma_index >= 0)
+            parent_square = load_parent_squares(PLANES_ARG(parents), x, y, re_plane, im_plane);
         vec noise = mean_noise;
         if (tone_channels > 0)
             noise *= load(PLANES_ARG(tones), x, y, channel / tone_channels);

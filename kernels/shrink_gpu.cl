@@ -35,46 +35,18 @@ static inline vec sum_row(__local const vec *at)
 #endif
 }
 
-/* Loads the parents of a vec: half as many samples, each twice. */
-static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
-{
-#ifdef IMAGES
-    return load(PLANES_ARG(parents), x / 2, y / 2, z);
-#else
-    const float2 v = *(__global const float2 *)(parents + offset(parents_at, x / 2, y / 2, z));
-    return v.xxyy;
-#endif
-}
 
-/* Returns the squared magnitudes of a vec's parents, or 0 if there are none. re and im are the planes of both parts. */
-static inline vec load_parent_squares(PLANES_IN(parents), int has_parents, int x, int y, int re, int im)
-{
-    if (!has_parents)
-        return 0.0f;
-    const vec a = load_parents(PLANES_ARG(parents), x, y, re), b = load_parents(PLANES_ARG(parents), x, y, im);
-    return mad(a, a, b * b);
-}
 
-/* Computes a plane of noise factors for each image from its brightness (tones.h). Plane i * channels of the lowpass is the
- * brightness of image i. Grid: x counts vecs, y rows, z images. */
-__kernel void shrink_tones(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int channels, __global const float *curves)
-{
-    const int x = get_global_id(0) * VEC_WIDTH, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    store(PLANES_ARG(dst), x, y, z, find_tones(PLANES_ARG(lowpass), x, y, z * channels, scale, curves + z * TONES));
-}
-
-/* Shrinks the subbands of a level. sigma[sigma_at + c] is the image's noise in channel c on this level, 0 for alpha;
- * sigma[parent_sigma_at + c] is the noise on the parents' level. The coarsest level has no parents: parent_sigma_at is -1, and
- * `parents` may be any planes and is not read. `tones` has one plane of noise factors per image, whose tone_channels channels
- * share it. If tone_channels is 0, `tones` is not read and the factor is 1.
+/* Shrinks the subbands of a level. sigma[sigma_index + c] is the image's noise in channel c on this level, 0 for alpha;
+ * sigma[parent_sigma_index + c] is the noise on the parents' level. The coarsest level has no parents: parent_sigma_index is
+ * -1, and `parents` may be any planes and is not read. `tones` has one plane of noise factors per image, whose tone_channels
+ * channels share it. If tone_channels is 0, `tones` is not read and the factor is 1.
  *
  * Grid: x counts groups of columns, y planes of all subbands, z groups of rows. With rows outermost, all subbands of the last
  * rows are written last and are still in the cache for the next kernel, which reads them together. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const float *sigma, int sigma_at, int parent_sigma_at,
-       PLANES_IN(tones), int tone_channels)
+shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const float *sigma, int sigma_index,
+       int parent_sigma_index, PLANES_IN(tones), int tone_channels)
 {
     __local vec sums[OUTPUTS][GROUP];
     __local int rows[WINDOW];
@@ -88,7 +60,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first vec */
     const int y0 = dst_at.first_row + get_group_id(2) * OUTPUTS;
     const struct padded_axis across = {subbands_at.width, 0, subbands_at.width};
-    const int column = column_at(across, (first + item) * VEC_WIDTH);
+    const int column = column_at(across, (first + item) * LANES);
     for (int j = item; j < WINDOW; j += GROUP) /* border rule, once for all columns */
         rows[j] = clamp_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -103,18 +75,18 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         if (r >= 0 && r < OUTPUTS)
             re[r] = a, im[r] = b;
     }
-    /* Loads what the second step needs, so that no load waits for the barrier. There a work-item writes the outputs of
-     * tile_index(): in buffers those of its column, in images those of another one, whose coefficients are loaded again. */
+    /* Loads the operands of step 2, so that no load waits for the barrier. In step 2 a work-item writes the outputs of
+     * tile_index(): in buffers in its own column, in images in another one, whose coefficients are loaded again. */
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
         const int2 index = tile_index(j * GROUP + item, OUTPUTS);
-        const int x = clamp((first + index.x) * VEC_WIDTH, 0, (dst_at.width - 1) / VEC_WIDTH * VEC_WIDTH);
+        const int x = clamp((first + index.x) * LANES, 0, (dst_at.width - 1) / LANES * LANES);
         const int y = min(y0 + index.y, dst_at.first_row + dst_at.rows - 1);
 #ifdef IMAGES
         re[j] = load(PLANES_ARG(subbands), x, y, re_at), im[j] = load(PLANES_ARG(subbands), x, y, im_at);
 #endif
         tone[j] = tone_channels > 0 ? load(PLANES_ARG(tones), x, y, channel / max(tone_channels, 1)) : (vec)(1.0f);
-        parent_square[j] = load_parent_squares(PLANES_ARG(parents), parent_sigma_at >= 0, x, y, re_at, im_at);
+        parent_square[j] = parent_sigma_index < 0 ? (vec)(0.0f) : load_parent_squares(PLANES_ARG(parents), x, y, re_at, im_at);
     }
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
@@ -125,18 +97,19 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         sums[r][item] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    mirror_columns(sums[0], OUTPUTS, across, first * VEC_WIDTH);
+    mirror_columns(sums[0], OUTPUTS, across, first * LANES);
 #ifdef IMAGES
-    const vec noise = 0.5f * vload4(0, sigma + sigma_at), parent_noise = 0.5f * vload4(0, sigma + max(parent_sigma_at, 0));
+    const vec noise = 0.5f * vload4(0, sigma + sigma_index);
+    const vec parent_noise = 0.5f * vload4(0, sigma + max(parent_sigma_index, 0));
 #else
-    const float noise = 0.5f * sigma[sigma_at + channel], parent_noise = 0.5f * sigma[max(parent_sigma_at, 0) + channel];
+    const float noise = 0.5f * sigma[sigma_index + channel], parent_noise = 0.5f * sigma[max(parent_sigma_index, 0) + channel];
 #endif
     /* Sums along x and shrinks. */
     const vec share = parent_share(noise, parent_noise);
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
         const int2 index = tile_index(j * GROUP + item, OUTPUTS);
-        const int at = index.x, r = index.y, x = (first + at) * VEC_WIDTH, y = y0 + r;
+        const int at = index.x, r = index.y, x = (first + at) * LANES, y = y0 + r;
         if (at < HALO || at >= GROUP - HALO || x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             continue;
         const vec factor = shrink_factor(sum_row(&sums[r][at]), noise * tone[j], sum_squares(re[j], im[j], share, parent_square[j]));

@@ -116,7 +116,6 @@ INLINE texel load_texel(PLANES_IN(src), int x, int y, int z)
 #endif
 }
 
-/* Returns the fill. */
 INLINE texel fill_texel(const struct warp *warp)
 {
     texel v = 0.0f;
@@ -164,7 +163,7 @@ static inline bool is_missing(const struct warp *warp, const struct position at,
     return warp->missing && (x < 0 || x >= src_at.width || y < 0 || y >= src_at.height);
 }
 
-/* The source of samples: the group's tile, whose first sample is left, top, or all of src. */
+/* The source of samples: the group's tile, whose first sample is at (left, top), or, unless `tiled`, all of src. */
 struct samples {
     bool tiled;
     __local const texel *tile;
@@ -200,10 +199,7 @@ INLINE struct samples copy_samples(__local texel *tile, const struct warp *warp,
 INLINE texel sum_around(const struct samples from, PLANES_IN(src), int x0, int y0, int z, const float *wx, const float *wy,
                         bool in_memory)
 {
-    texel column[TAPS], sum = 0.0f;
-#pragma unroll
-    for (int i = 0; i < TAPS; i++)
-        column[i] = 0.0f;
+    texel column[TAPS] = {0.0f}, sum = 0.0f;
 #pragma unroll
     for (int j = 0; j < TAPS; j++)
 #pragma unroll
@@ -281,12 +277,9 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
     for (int left = 1 - reach_x; left <= reach_x; left += WIDTH) {
         const int x0 = at.x + left;
         const bool in_memory = contains(src_at, x0, at.y - reach_y + 1, WIDTH, 2 * reach_y);
-        texel column[WIDTH];
+        texel column[WIDTH] = {0.0f};
         float wx[WIDTH], wy[WIDTH];
         down = 0.0f;
-#pragma unroll
-        for (int i = 0; i < WIDTH; i++)
-            column[i] = 0.0f;
         for (int top = 1 - reach_y; top <= reach_y; top += WIDTH) {
             STORE_LINE(weigh_line(warp, top - at.fraction_y, warp->stretch_y), 0, wy);
             const int rows = min(WIDTH, reach_y - top + 1);

@@ -1,7 +1,7 @@
-/* What the kernels of affine warps share: their argument, and the weights of filters by distance (warp.cl).
+/* The argument of the kernels of affine warps (warp.cl, warp_rows_cpu.cl), and the weights of their filters by distance.
  *
- * Positions are integers in units of 2^-40 pixels: in floats they would be off by 0.001 pixels in the middle of a large
- * picture. So all variants and slices compute the same positions.
+ * Positions are integers in units of 2^-40 pixels, so all variants and slices compute the same ones. In floats they would be
+ * off by 0.001 pixels in the middle of a large picture.
  *
  *   -DTAPS=n  samples along each axis: 2 bilinear, 4 cubic, 6 Lanczos
  *   line      type of the distances whose weights are computed together */
@@ -27,11 +27,11 @@ typedef float4 line;
 #define UNIT_BITS 40
 
 struct warp {
-    long xx, xy, x, yx, yy, y;
+    long xx, xy, x, yx, yy, y; /* the matrix of warp.cl, with x0 and y0, in units of 2^-40 */
     float cubic[4][4];       /* [power][sample]: polynomials of the weights of a cubic's four samples, in the distance
                               * from the second sample */
     float near[4], far[4];   /* polynomials of the weight in the distance from a sample: below 1, from 1 to 2 */
-    float stretch_x, stretch_y;
+    float stretch_x, stretch_y; /* widths of the filters, relative to those of a warp that does not shrink */
     float fill[4];           /* the texel beyond the picture, if samples are copied and the border rule is zero */
     int copies;              /* not 0: copy samples, with any filter */
     int missing;             /* not 0: a pixel whose position is not in a pixel of the picture is NaN */

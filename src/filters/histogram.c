@@ -150,7 +150,7 @@ static enum status histogram_add(struct run *run, const void *params, const stru
         if (status != STATUS_OK)
             return status;
     }
-    struct kernel_launch work = run_work(run, "point", "count", src);
+    struct kernel_launch work = run_work(run, "point", "count_values", src);
     work.depth = 1; /* a work-item counts all channels of a pixel */
     work.height = rows.end - rows.begin;
     if (run_is_cpu(run)) {

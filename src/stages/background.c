@@ -20,7 +20,7 @@
  *     s               1     2     4      8
  *     cut off        24%   24%   32%    40%
  *
- *     src -> least_of_blocks       minima of blocks of s x s pixels
+ *     src -> min_of_blocks         minima of blocks of s x s pixels
  *         -> roll                  height of the ball's centre for each position: an erosion
  *         -> roll                  upper envelope of all balls, the surface: a dilation
  *         -> subtract_background   bilinear interpolation between the centres of blocks, and subtraction
@@ -206,7 +206,7 @@ static enum status subtract_ball(struct run *run, const struct background *backg
     if (run_scratch(run, ceil_div(src->width, factor), ceil_div(src->height, factor), block_rows, 1,
                     src->channels, &reduced, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct kernel_launch work = run_work(run, "background", "least_of_blocks", &reduced);
+    struct kernel_launch work = run_work(run, "background", "min_of_blocks", &reduced);
     work.vector_width = VECTOR_SCALAR;
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&reduced), ARG(factor), ARG(sign)) !=
         STATUS_OK)

@@ -43,28 +43,27 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
     const cl_int places = level->places < subbands->height ? level->places : subbands->height;
     const cl_int4 wanted = {
         {subbands->first_row, subbands->first_row + subbands->rows, places, subbands->height}};
-    cl_int taps = bank->taps, padded, length;
+    cl_int taps = bank->taps, is_first = !bank->qshift, padded, length;
     if (run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
         run_scratch(run, src->width, level->lowpass->height, rows, 2, src->channels, &half, error) !=
             STATUS_OK)
         return STATUS_FAILED;
     /* Columns: low and high as two layers of `half`. */
-    struct kernel_launch work =
-        run_work(run, "dtcwt_cpu", bank->qshift ? "forward_columns_2" : "forward_columns_1", src);
+    struct kernel_launch work = run_work(run, "dtcwt_cpu", "forward_columns", src);
     work.height = half.rows / 2;
     work.calls_noinline = true;
     work.depth = planes_layer_depth(src);
     dtcwt_padding(src->height, level->level, level->pad_at_end, &padded, &length);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(taps),
-               ARG(padded), ARG(length), ARG(wanted)) != STATUS_OK)
+               ARG(padded), ARG(length), ARG(wanted), ARG(is_first)) != STATUS_OK)
         return STATUS_FAILED;
     /* Rows: low-low becomes the lowpass, the other three become pairs of subbands. */
-    work.kernel = bank->qshift ? "forward_rows_2" : "forward_rows_1";
+    work.kernel = "forward_rows";
     work.width = 2 * subbands->width;
     dtcwt_padding(src->width, level->level, level->pad_at_end, &padded, &length);
     enum status status =
         LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(level->lowpass), ARG_PLANES(subbands),
-               ARG_MEMORY(weights), ARG(taps), ARG(padded), ARG(length), ARG(wanted));
+               ARG_MEMORY(weights), ARG(taps), ARG(padded), ARG(length), ARG(wanted), ARG(is_first));
     run_scratch_release(run, &half);
     return status;
 }

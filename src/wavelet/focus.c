@@ -87,7 +87,7 @@ static enum status add_level(struct focus *focus, int picture, int level, const 
     if (status == STATUS_OK && is_first)
         status = run_planes(run, width, height, rows, SUBBAND_LAYERS, 1, weights, error);
     struct kernel_launch work =
-        run_work(run, "focus", level > ENERGY_LEVELS ? "focus_halve" : "focus_energy", &energies);
+        run_work(run, "focus", level > ENERGY_LEVELS ? "focus_coarsen" : "focus_energy", &energies);
     work.vector_width = VECTOR_WINDOW;
     if (status == STATUS_OK && level > ENERGY_LEVELS)
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&focus->energies), ARG_PLANES(&energies));
@@ -96,7 +96,7 @@ static enum status add_level(struct focus *focus, int picture, int level, const 
                         ARG(factor));
     /* Add finer energies, which pass 1 does not have. */
     if (status == STATUS_OK && level > 1 && level <= FINE_LEVELS && level <= focus->fine.levels) {
-        work.kernel = "focus_follow";
+        work.kernel = "focus_add_finer";
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&focus->energies), ARG_PLANES(&energies));
     }
     work.kernel = "focus_add";

@@ -229,7 +229,7 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem count
 enum status noise_find(struct run *run, const struct shape *shape, cl_mem counters,
                        struct image_noise *images, struct error *error)
 {
-    const cl_int all = count_histograms(shape), found_at = all * CLASSES * BINS;
+    const cl_int all = count_histograms(shape);
     const struct planes any = {.memory = run->memory};
     struct energy_quantiles *counts =
         allocate_zeroed((size_t)all * CLASSES, sizeof *counts, "the noise", error);
@@ -239,10 +239,9 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
     work.vector_width = VECTOR_SCALAR;
     work.width = all;
     work.height = work.depth = 1;
-    enum status status = LAUNCH(run->device, &work, error, ARG_MEMORY(counters), ARG(all),
-                                ARG_MEMORY(counters), ARG(found_at));
+    enum status status = LAUNCH(run->device, &work, error, ARG_MEMORY(counters), ARG(all));
     if (status == STATUS_OK)
-        status = words_read(run->device, counters, (size_t)found_at,
+        status = words_read(run->device, counters, (size_t)all * CLASSES * BINS,
                             (size_t)all * CLASSES * sizeof *counts / sizeof(cl_uint), counts, true, error);
     for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
         /* A level has the counts of all images; noise_estimate steps from level to level. */

@@ -157,6 +157,20 @@ def test_gray(tmp_path, rng, what, memory):
         assert np.allclose(out, expected, atol=2e-6), done
 
 
+@pytest.mark.parametrize("memory", harness.MEMORIES)
+@pytest.mark.parametrize("what", "RGBA")
+def test_gray_of_one_channel_ignores_missing_values_of_the_others(tmp_path, rng, what, memory):
+    samples = harness.random_samples(rng, Shape(21, 9, 4, "float32"))
+    samples[..., 3] = 1
+    taken = samples[..., "RGBA".index(what)].copy()
+    for c, value in enumerate((np.nan, np.inf, -np.inf)):
+        if c != "RGBA".index(what):
+            samples[2 + c, 5, c] = value
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    done = harness.run("-y", "-m", memory, "in.tif", f"--gray={what}", "out.tif", cwd=tmp_path, env=draw_way(rng))
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif")[..., 0], taken), done
+
+
 def test_gray_in_linear_light(tmp_path, rng):
     """The true luminance."""
     samples = harness.random_samples(rng, Shape(40, 30, 3, "uint16"))

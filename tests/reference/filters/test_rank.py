@@ -97,6 +97,16 @@ def test_adversaries(tmp_path, rng, form, memory, name):
         assert_same(actual.ravel(), expected, f"{radius} {percent} {window} {edge}")
 
 
+@every_way
+def test_sign_of_zero(tmp_path, form, memory):
+    """The output is one of the values, bit for bit: -0 is no 8-bit value."""
+    picture = np.full((40, 50, 1), -0.0, np.float32)
+    picture[::7, ::5] = 1
+    for value in ("1", "2", "5", "6,shape=disc"):
+        actual = filtered(tmp_path, picture, "median", value, (form, memory))
+        assert (actual == 0).all() and np.signbit(actual).all(), value
+
+
 @pytest.mark.some(1)
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
 @pytest.mark.parametrize("channels", [1, 3])
