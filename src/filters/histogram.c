@@ -2,8 +2,9 @@
  *
  *   zeroed counters -> find_origin (floats: first row) -> count (row by row) -> read, add up copies -> find
  *
- * Bins: integer samples have 2^17 bins on each side of 0. Floats are counted by the upper bits of their
- * distance from the origin, which gives each distance 11 significant bits in 2^18 bins on each side.
+ * Bins: integer samples have LINEAR_BINS bins on each side of 0, up to 2 times full scale. Larger ones, which
+ * --range and sums of pictures have, are counted by the upper bits of their floats in DISTANT_BINS bins: 11
+ * significant bits. Floats are counted by the upper bits of their distance from the origin.
  *
  * A large picture is counted in COPIES copies: copy i counts rows i, i + COPIES, and so on. On CPU devices
  * each copy has its own thread; on GPUs fewer work-items compete for one counter. */
@@ -15,8 +16,16 @@
 
 /* Layout of a histogram in words, the same as in kernels/point.cl: bins, the number of missing values at
  * index bins, the origin at index bins + ORIGIN, the next histogram at index bins + SPARE. SHIFT is the
- * number of float bits that are dropped. */
-enum { INTEGER_BINS = 1 << 18, FLOAT_BINS = 1 << 19, ORIGIN = 8, SPARE = 16, SHIFT = 13 };
+ * number of lowest bits of a float that its bin ignores. */
+enum {
+    LINEAR_BINS = 1 << 17,
+    DISTANT_BINS = 1 << 15,
+    INTEGER_BINS = 2 * (LINEAR_BINS + DISTANT_BINS),
+    FLOAT_BINS = 1 << 19,
+    ORIGIN = 8,
+    SPARE = 16,
+    SHIFT = 13
+};
 
 /* Number of copies of the histogram of a picture with more than LARGE pixels. */
 enum { COPIES = 4, LARGE = 1 << 20 };
@@ -166,11 +175,15 @@ static enum status histogram_add(struct run *run, const void *params, const stru
 
 double histogram_value(const struct histogram *histogram, int bin)
 {
-    const int half = histogram->bins / 2, number = bin < half ? half - 1 - bin : bin - half;
-    const uint32_t bits = (uint32_t)number << SHIFT;
+    const int half = histogram->bins / 2, side = bin < half ? half - 1 - bin : bin - half;
+    const float two = 2;
+    uint32_t bits = 0;
     float distance;
-    if (!histogram->floats)
+    if (!histogram->floats && side < LINEAR_BINS)
         return (bin - half) / 65535.0;
+    if (!histogram->floats)
+        memcpy(&bits, &two, sizeof bits);
+    bits += (uint32_t)(histogram->floats ? side : side - LINEAR_BINS) << SHIFT;
     memcpy(&distance, &bits, sizeof distance);
     return (double)histogram->origin + (double)(bin < half ? -distance : distance);
 }
