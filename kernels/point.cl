@@ -225,13 +225,14 @@ __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, i
 static inline ints find_bins(vec v, int floats)
 {
     const vec a = fabs(v);
-    const int first = floats ? 0 : 0x40000000 /* bits of 2.0f */, count = floats ? BINS / 2 : DISTANT_BINS;
-    const ints rounding = v < 0.0f ? (ints)(1 << (SHIFT - 1)) : (ints)((1 << (SHIFT - 1)) - 1);
-    const ints number = min((bits_of_float(a) - first + rounding) >> SHIFT, (ints)(count - 1));
-    ints bin = v < 0.0f ? count - 1 - number : BINS - count + number;
-    if (!floats) {
-        const vec t = mad(a < 2.0f ? v : (vec)(0.0f), 65535.0f, (vec)(LINEAR_BINS + 0.5f));
-        bin = a < 2.0f ? DISTANT_BINS + TO_INTS(t) : bin;
+    const ints is_distant = a >= 2.0f;
+    ints bin = DISTANT_BINS + TO_INTS(mad(is_distant ? (vec)(0.0f) : v, 65535.0f, (vec)(LINEAR_BINS + 0.5f)));
+    if (floats || any(is_distant)) {
+        const int first = floats ? 0 : 0x40000000 /* bits of 2.0f */, count = floats ? BINS / 2 : DISTANT_BINS;
+        const ints rounding = v < 0.0f ? (ints)(1 << (SHIFT - 1)) : (ints)((1 << (SHIFT - 1)) - 1);
+        const ints number = min((bits_of_float(a) - first + rounding) >> SHIFT, (ints)(count - 1));
+        const ints distant = v < 0.0f ? count - 1 - number : BINS - count + number;
+        bin = floats ? distant : is_distant ? distant : bin;
     }
     return a < INFINITY ? bin : (ints)(BINS);
 }
