@@ -266,7 +266,11 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     struct work work =
         run_configured(run, "warp", shrinks ? &warp_shrinking_configs : &warp_configs, &out->planes[0]);
     const int planes = run->memory == MEMORY_BUFFER ? out->shape.channels : 1;
-    size_t tile = find_tile(&steps, work.config.group, count_taps(options), shrinks, planes);
+    /* The pixels of a group in the output. Positions of other pixels may exceed WARP_MAX_POSITION. */
+    const int *group = work.config.group;
+    const int width = out->shape.width, height = out->shape.height,
+              pixels[] = {group[0] < width ? group[0] : width, group[1] < height ? group[1] : height};
+    size_t tile = find_tile(&steps, pixels, count_taps(options), shrinks, planes);
     work.vector_width = VECTOR_SCALAR;
     steps.missing = warp_leaves_missing(run, options, &in->shape);
     if (options->outside == OUTSIDE_ZERO)
