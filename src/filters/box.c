@@ -6,21 +6,20 @@
  */
 #include "filters/box.h"
 
+#include "base/text.h"
+
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* Parses a length at *text and advances *text past it. Pixels must be whole numbers. */
 static bool read_length(const char **text, double most_percent, double most, struct length *length)
 {
-    char *end;
-    length->number = strtod(*text, &end);
-    length->percent = *end == '%';
-    const bool right = end != *text && length->number > 0 &&
-                       length->number <= (length->percent ? most_percent : most) &&
-                       (length->percent || length->number == floor(length->number));
-    *text = end + length->percent;
-    return right;
+    if (!text_parse_real(text, &length->number))
+        return false;
+    length->percent = **text == '%';
+    *text += length->percent;
+    return length->number > 0 && length->number <= (length->percent ? most_percent : most) &&
+           (length->percent || length->number == floor(length->number));
 }
 
 /* Parses "+X+Y". An empty text is valid and means that gravity applies. */

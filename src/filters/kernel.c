@@ -8,6 +8,7 @@
 #include "filters/kernel.h"
 
 #include "base/sums.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <float.h>
@@ -54,9 +55,9 @@ static enum status kernel_scan(const char *text, char stop, struct number_list *
     while (is_separator(*text))
         text++;
     while (*text && *text != stop && *text != '\n' && *text != '#') {
-        char *after;
-        double value = strtod(text, &after);
-        if (after == text || !isfinite(value) || fabs(value) > FLT_MAX ||
+        const char *after = text;
+        double value;
+        if (!text_parse_real(&after, &value) || fabs(value) > FLT_MAX ||
             (*after && !is_separator(*after) && *after != stop && *after != '\n' && *after != '#'))
             return reject_number(text, error);
         void *grown = realloc(numbers->values, ((size_t)numbers->count + 1) * sizeof *numbers->values);
