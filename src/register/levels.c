@@ -180,6 +180,8 @@ static enum status limit_block(void *context, int index, struct error *error)
     const struct rows rows = gray_plane_block(from, index);
     const size_t width = (size_t)from->width;
     (void)error;
+    if (from->width < 2 || from->height < 2) /* no neighbours */
+        return STATUS_OK;
     for (int y = rows.begin; y < rows.end; y++) {
         const float *here = from->values + (size_t)y * width, *above = y > 0 ? here - width : here + width,
                     *below = y + 1 < from->height ? here + width : here - width;
