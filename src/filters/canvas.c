@@ -4,8 +4,9 @@
  *                           pixel of that type
  *   from planes to planes   a warp that copies (filters/warp.h), with `fill` beyond the picture
  *
- * The fill's colour is sRGB. With --linear it is converted to light for planes, and for the samples of files
- * that hold light: floats without a profile. A gray picture gets the colour's gray, as --gray computes it. */
+ * With --linear the fill's colour is converted to light by the curve of sRGB: for planes, and for samples of
+ * files that contain light, which are floats without a profile. A gray picture gets the colour's gray, as
+ * --gray computes it. */
 #include "filters/canvas.h"
 
 #include "base/exact.h"
@@ -99,8 +100,7 @@ struct affine canvas_inverse_map(const void *params, const struct shape *in)
     return (struct affine){1, 0, -at.x, 0, 1, -at.y};
 }
 
-/* With color=edge, rows above and below the picture may be far from the rows of the slice (mirror, wrap), so
- * slices need all rows. */
+/* With color=edge, the rows that mirror or wrap continues are far from the slice: slices need all rows. */
 struct stage_caps canvas_caps(const void *params)
 {
     struct stage_caps caps = move_caps(params);
@@ -114,30 +114,24 @@ static bool uses_border(const struct run *run, const struct canvas *canvas)
     return canvas->fill.kind == FILL_EDGE && run->edge != EDGE_ZERO;
 }
 
-/* Return the light of an sRGB value, and the sRGB value of light (IEC 61966-2-1). */
-static double light_of_srgb(double value)
-{
-    return value <= 0.04045 ? value / 12.92 : exact_pow((value + 0.055) / 1.055, 2.4);
-}
-
-static double srgb_of_light(double light)
-{
-    return light <= 0.0031308 ? 12.92 * light : 1.055 * exact_pow(light, 1 / 2.4) - 0.055;
-}
-
-/* Computes the channels of the fill: in linear light if `is_light` is set, otherwise in sRGB. The weighted
- * sum (ITU-R BT.709, 3.2) is that of --gray: of light with --linear, otherwise of sRGB values. */
+/* Computes the channels of the fill: linear light if `is_light`, otherwise with the curve of sRGB (IEC
+ * 61966-2-1). Gray is a weighted sum (ITU-R BT.709, 3.2), as in --gray: of light with --linear, otherwise of
+ * encoded values. */
 static void canvas_fill_channels(const struct fill *fill, const struct shape *shape, bool is_light,
                                  double channels[4])
 {
     double colours[3], gray;
-    for (int i = 0; i < 3; i++)
-        colours[i] = shape->linear ? light_of_srgb(fill->colour[i]) : fill->colour[i];
+    for (int i = 0; i < 3; i++) {
+        const double value = fill->colour[i];
+        colours[i] = !shape->linear     ? value
+                     : value <= 0.04045 ? value / 12.92
+                                        : exact_pow((value + 0.055) / 1.055, 2.4);
+    }
     gray = 0.2126 * colours[0] + 0.7152 * colours[1] + 0.0722 * colours[2];
     const int count = shape->channels - shape->alpha;
     for (int c = 0; c < count; c++) {
         const double value = count == 3 ? colours[c] : gray;
-        channels[c] = shape->linear && !is_light ? srgb_of_light(value) : value;
+        channels[c] = shape->linear && !is_light ? exact_srgb(value) : value;
     }
     if (shape->alpha)
         channels[count] = fill->kind == FILL_COLOUR;

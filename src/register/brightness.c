@@ -246,19 +246,13 @@ static enum status reduce(struct run *run, const struct value *image, int reduct
     return product_image(run, &x, &y, &epilogue_copy, image, small, error);
 }
 
-/* Returns the display value of linear light: the curve of sRGB (IEC 61966-2-1). */
-static double to_display(double light)
-{
-    return light <= 0.0031308 ? 12.92 * light : 1.055 * exact_pow(light, 1 / 2.4) - 0.055;
-}
-
 /* Converts premultiplied pixels in linear light to premultiplied display values. */
 static void encode_pixels(double *pixels, size_t count, int channels, bool alpha)
 {
     for (size_t i = 0; i < count; i++, pixels += channels) {
         double weight = alpha ? pixels[channels - 1] : 1;
         for (int c = 0; c < channels - alpha; c++)
-            pixels[c] = weight > 0 ? weight * to_display(pixels[c] / weight) : 0;
+            pixels[c] = weight > 0 ? weight * exact_srgb(pixels[c] / weight) : 0;
     }
 }
 

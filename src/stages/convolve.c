@@ -204,7 +204,7 @@ static enum status run_kernel(struct run *run, const struct convolve *convolve, 
                               struct value *out, struct error *error)
 {
     const struct kernel *kernel = &convolve->kernel;
-    int alpha_channel = kernel_is_differential(kernel) ? shape_alpha(&in->shape) : -1;
+    int alpha_channel = kernel->is_differential ? shape_alpha(&in->shape) : -1;
     if (!kernel->separable)
         return run_matrix(run, kernel, alpha_channel, in, out, error);
     const struct epilogue epilogue = {.alpha_channel = alpha_channel};
@@ -226,7 +226,7 @@ static struct stage_caps convolve_caps(const void *params)
         .writes_samples = kernel->separable && convolve->bias == 0,
         .relative_cost = kernel->separable ? 1 : 1 + kernel->width * kernel->height / 20.0,
         .groups = true,
-        .new_values = !convolve->normalize || convolve->bias != 0 || kernel_is_differential(kernel)};
+        .new_values = !convolve->normalize || convolve->bias != 0 || kernel->is_differential};
 }
 
 /* Enqueues the kernel, and the bias if there is one. */
