@@ -1,9 +1,10 @@
 /* Functions that all merges of many pictures share: which pixels count, statistics of samples, and the
  * result's rows.
  *
- * The implementation of struct merge (engine/stage.h) embeds a struct merge_frame as its first member. Sample
+ * The implementation of struct merge (engine/stage.h) embeds a struct merge_base as its first member. Sample
  * values are doubles, 1 for full scale, and colour is multiplied by alpha. All functions run on the host.
- * Thread safety: a frame belongs to the thread that merges; the statistics may be called by any thread. */
+ * Thread safety: a struct merge_base belongs to the thread that merges; the statistics may be called by any
+ * thread. */
 #ifndef CLIMG_FILTERS_MERGE_H
 #define CLIMG_FILTERS_MERGE_H
 
@@ -29,7 +30,7 @@ struct merge_options {
 /* Mean, sum, maximum and minimum; median, and mean with sigma. `params` begins with struct merge_options. */
 extern const struct merge merge_sums, merge_robust;
 
-struct merge_frame {
+struct merge_base {
     /* The pictures. */
     size_t width, height, channels; /* pixels; channels include alpha */
     bool alpha;
@@ -39,7 +40,7 @@ struct merge_frame {
     uint32_t pictures;        /* number so far */
     uint32_t *counts; /* for each pixel: the pictures in which it counts. NULL: it counts in all of them */
 
-    /* The result, after merge_frame_finish. */
+    /* The result, after merge_base_finish. */
     size_t left, top;     /* position of its first pixel */
     size_t columns, rows; /* its size in pixels */
     size_t next_row;      /* the row of the result to be read next */
@@ -47,31 +48,31 @@ struct merge_frame {
     double *pixels;       /* rows that are being computed; owned */
 };
 
-/* Initialises a frame for pictures like `input`. merge_frame_free frees it, also after a failure. */
-enum status merge_frame_make(struct merge_frame *frame, const struct merge_input *input, int edges,
-                             struct error *error);
-void merge_frame_free(struct merge_frame *frame);
+/* Initialises the base for pictures like `input`. merge_base_free frees it, also after a failure. */
+enum status merge_base_make(struct merge_base *base, const struct merge_input *input, int edges,
+                            struct error *error);
+void merge_base_free(struct merge_base *base);
 
 /* Converts `count` pixels of a picture from pixel `first` on to values. */
-void merge_values(const struct merge_frame *frame, const void *samples, size_t first, size_t count,
+void merge_values(const struct merge_base *base, const void *samples, size_t first, size_t count,
                   double *values);
 
 /* True if a pixel counts. */
-bool merge_covers(const struct merge_frame *frame, const double *pixel);
+bool merge_covers(const struct merge_base *base, const double *pixel);
 
-/* Adds the pixels of row `y` that count to the frame's counts. Returns their number. */
-size_t merge_count_row(struct merge_frame *frame, const double *row, size_t y);
+/* Adds the pixels of row `y` that count to the base's counts. Returns their number. */
+size_t merge_count_row(struct merge_base *base, const double *row, size_t y);
 
 /* Chooses the result's size and channels by the counts. Fails if no pixel is covered and edges are cropped.
  */
-enum status merge_frame_finish(struct merge_frame *frame, struct merge_result *result, struct error *error);
+enum status merge_base_finish(struct merge_base *base, struct merge_result *result, struct error *error);
 
 /* Computes the next `row_count` rows of the result. `pixels_of` returns merged values of `count` pixels of
- * the frame, from pixel `first` on, row after row; `context` is the struct that begins with the frame. */
-enum status merge_frame_read(void *context,
-                             enum status (*pixels_of)(void *context, size_t first, size_t count,
-                                                      double *pixels, struct error *error),
-                             float *out, int row_count, struct error *error);
+ * the base, from pixel `first` on, row after row; `context` is the struct that begins with the base. */
+enum status merge_base_read(void *context,
+                            enum status (*pixels_of)(void *context, size_t first, size_t count,
+                                                     double *pixels, struct error *error),
+                            float *out, int row_count, struct error *error);
 
 /* Returns the median; for an even count the mean of the two middle values, for 0 NaN. Reorders the values. */
 double merge_median(double *values, size_t count);

@@ -10,9 +10,9 @@
 #include <stdio.h>
 
 struct merge_store {
-    struct merge_frame frame; /* must be first */
-    double sigma;             /* 0: the median */
-    double noise;             /* with focus; full scale is 1; NAN: estimate it */
+    struct merge_base base; /* must be first */
+    double sigma;           /* 0: the median */
+    double noise;           /* with focus; full scale is 1; NAN: estimate it */
     const char *folder;
     FILE *file;           /* the pictures, one after the other */
     size_t size;          /* bytes of a picture */
