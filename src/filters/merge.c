@@ -1,16 +1,16 @@
-/* Functions that all merges of many pictures share: coverage, statistics of the samples of a pixel, and the
- * rows of the result.
+/* The shared part of merges: coverage, the rows of the result, and statistics of the samples of a pixel.
  *
- * A quickselect finds medians (C. Hoare, "Algorithm 65: find", CACM 1961); what it returns does not depend on
- * the order of the values. The crop is the largest rectangle of covered pixels: for each row, the heights of
+ * A quickselect finds medians (C. Hoare, "Algorithm 65: find", CACM 1961); the median does not depend on the
+ * order of the values. The crop is the largest rectangle of covered pixels: for each row, the heights of
  * the covered columns above it are a histogram, whose largest rectangle a stack of rising heights finds. */
 #include "filters/merge.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Pixels of the result that are computed together, roughly: their doubles fit the cache. The whole result as
- * doubles would be 144 MB for 6 megapixels, whose first writes took as long as reading three pictures. */
+/* Approximate number of pixels of the result that are computed together: their doubles fit the cache. The
+ * whole result as doubles would be 144 MB for 6 megapixels, and the page faults of its first writes took as
+ * long as reading three pictures. */
 enum { BLOCK_PIXELS = 1 << 15 };
 
 enum status merge_base_make(struct merge_base *base, const struct merge_input *input, int edges,
@@ -22,7 +22,7 @@ enum status merge_base_make(struct merge_base *base, const struct merge_input *i
                                 .channels = (size_t)info->channels,
                                 .alpha = info->alpha,
                                 .type = info->type,
-                                .samples = input->samples,
+                                .file_type = input->samples,
                                 .edges = edges};
     if (!info->alpha && !sample_is_float(info->type))
         return STATUS_OK;
@@ -70,8 +70,8 @@ size_t merge_count_row(struct merge_base *base, const double *row, size_t y)
 
 /* ---------------------------------------------------------------- the result */
 
-/* Sets the base's result to the largest rectangle of covered pixels. Of equal ones, the one whose last row
- * is highest counts. */
+/* Sets the result to the largest rectangle of covered pixels. Of equally large ones, it is the one whose last
+ * row comes first. */
 static enum status crop_to_covered(struct merge_base *base, struct error *error)
 {
     const size_t width = base->width;
@@ -104,8 +104,10 @@ static enum status crop_to_covered(struct merge_base *base, struct error *error)
     return best > 0 ? STATUS_OK : fail(error, STATUS_FAILED, "no picture covers any pixel");
 }
 
-enum status merge_base_finish(struct merge_base *base, struct merge_result *result, struct error *error)
+enum status merge_base_finish(void *state, struct run *run, struct merge_result *result, struct error *error)
 {
+    struct merge_base *base = state; /* the state begins with its base */
+    (void)run;
     base->columns = base->width;
     base->rows = base->height;
     bool all_covered = true;
@@ -115,7 +117,7 @@ enum status merge_base_finish(struct merge_base *base, struct merge_result *resu
         return STATUS_FAILED;
     /* Floats need no alpha, as NaN is a missing value. */
     base->adds_alpha =
-        !all_covered && base->edges == MERGE_EDGES_FILL && !base->alpha && !sample_is_float(base->samples);
+        !all_covered && base->edges == MERGE_EDGES_FILL && !base->alpha && !sample_is_float(base->file_type);
     *result = (struct merge_result){.left = (int)base->left,
                                     .top = (int)base->top,
                                     .width = (int)base->columns,
@@ -137,26 +139,26 @@ static void write_pixel(const struct merge_base *base, const double *pixel, bool
         to[colours] = (float)(is_transparent ? 0 : alpha);
 }
 
-enum status merge_base_read(void *context,
-                            enum status (*pixels_of)(void *context, size_t first, size_t count,
-                                                     double *pixels, struct error *error),
+enum status merge_base_read(void *state,
+                            enum status (*compute)(void *state, size_t first, size_t count, double *pixels,
+                                                   struct error *error),
                             float *out, int row_count, struct error *error)
 {
-    struct merge_base *base = context; /* the context begins with its base */
+    struct merge_base *base = state;
     const size_t channels = base->channels, columns = base->columns;
     const size_t out_channels = channels + base->adds_alpha;
-    const size_t most = BLOCK_PIXELS > columns ? BLOCK_PIXELS / columns : 1; /* rows of a block */
+    const size_t most = BLOCK_PIXELS > columns ? BLOCK_PIXELS / columns : 1; /* rows at once */
     if (!base->pixels)
         base->pixels = allocate(most * columns * channels * sizeof *base->pixels, "rows of a stack", error);
     enum status status = base->pixels ? STATUS_OK : STATUS_FAILED;
     for (size_t left = (size_t)row_count, rows; status == STATUS_OK && left > 0; left -= rows) {
         rows = left < most ? left : most;
         const size_t first = (base->top + base->next_row) * base->width + base->left;
-        /* Without a crop at the sides rows are contiguous: they are read all at once. */
+        /* Unless the sides are cropped, rows are contiguous and computed at once. */
         const size_t count = rows * columns, at_once = columns == base->width ? count : columns;
         for (size_t done = 0; status == STATUS_OK && done < count; done += at_once)
-            status = pixels_of(context, first + done / columns * base->width, at_once,
-                               base->pixels + done * channels, error);
+            status = compute(state, first + done / columns * base->width, at_once,
+                             base->pixels + done * channels, error);
         for (size_t i = 0; status == STATUS_OK && i < count; i++, out += out_channels)
             write_pixel(base, base->pixels + i * channels,
                         !base->counts || base->counts[first + i / columns * base->width + i % columns] > 0,

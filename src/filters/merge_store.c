@@ -1,9 +1,9 @@
-/* Pictures in a temporary file, and merges that need all samples of a pixel: median, mean without outliers.
+/* Merges that need all samples of a pixel at once: median, mean without outliers.
  *
  *     add ─▶ file: picture after picture     read ─▶ a piece: some pixels of all pictures ─▶ threads
  *
- * Sums of values and of squares are doubles, in the order of the inputs, without fma. A piece has the same
- * size for any number of pictures: more pictures mean fewer pixels. */
+ * A piece has the same size in bytes for any number of pictures: with more pictures it has fewer pixels. Sums
+ * are doubles, in the order of the inputs, without fma. */
 #include "filters/merge_store.h"
 
 #include "base/files.h"
@@ -93,10 +93,9 @@ static enum status store_finish(void *state, struct run *run, struct merge_resul
     struct merge_store *store = state;
     const size_t pixel_bytes = store->size / (store->base.width * store->base.height);
     const size_t all_bytes = pixel_bytes * store->base.pictures; /* of one pixel of all pictures */
-    (void)run;
-    store->room = PIECE_BYTES / all_bytes > 0 ? PIECE_BYTES / all_bytes : 1;
-    store->piece = allocate(store->room * all_bytes, "the samples of a stack", error);
-    return store->piece ? merge_base_finish(&store->base, result, error) : STATUS_FAILED;
+    store->piece_length = PIECE_BYTES / all_bytes > 0 ? PIECE_BYTES / all_bytes : 1;
+    store->piece = allocate(store->piece_length * all_bytes, "the samples of a stack", error);
+    return store->piece ? merge_base_finish(state, run, result, error) : STATUS_FAILED;
 }
 
 /* Merges the pixels of one task (for workers_each). */
@@ -148,7 +147,7 @@ static enum status store_pixels(void *state, size_t first, size_t count, double 
     const size_t pixel_bytes = store->size / (store->base.width * store->base.height);
     enum status status = STATUS_OK;
     for (size_t done = 0; status == STATUS_OK && done < count; done += store->count) {
-        store->count = count - done < store->room ? count - done : store->room;
+        store->count = count - done < store->piece_length ? count - done : store->piece_length;
         store->pixels = pixels + done * store->base.channels;
         for (size_t i = 0; status == STATUS_OK && i < store->base.pictures; i++) {
             errno = 0;

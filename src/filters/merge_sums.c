@@ -1,10 +1,9 @@
-/* Mean, sum, maximum and minimum of pictures: each is added to accumulators of its size.
+/* Mean, sum, maximum and minimum: each picture is added to an accumulator per sample.
  *
- *     sums of 8 and 16 bit     unsigned integers of 32 bits, exact up to 2^24 and 2^16 pictures
- *     other sums               doubles, in the order of the inputs, without fma
+ *     8 and 16 bit without alpha   unsigned integers of 32 bits, exact up to 2^24 and 2^16 pictures
+ *     others                       doubles, in the order of the inputs, without fma
  *
- * Alpha is merged like a colour, except that the alpha of a sum is the mean. base->counts has the number of
- * pictures that count, for each pixel; it is NULL for integers without alpha, where all count. */
+ * Alpha is merged like a colour, except that the alpha of a sum is the mean. */
 #include "filters/merge.h"
 
 #include <stdlib.h>
@@ -13,19 +12,19 @@
 struct accumulators {
     struct merge_base base; /* must be first */
     enum merge_method method;
-    /* One for each sample: exact sums of integers, or doubles. One of them is NULL. */
+    /* Accumulators, one for each sample; int_sums or double_sums is NULL. */
     uint32_t *int_sums; /* in huge pages: with small ones the first picture took three times as long */
     double *double_sums;
-    double *row; /* samples of a row */
+    double *row; /* values of a row */
 };
 
 /* Samples that are added at a time. */
 enum { BLOCK_SAMPLES = 256 };
 
-/* Most pictures whose sums fit into 32 bits. */
-enum { MOST_8_BIT = 1 << 24, MOST_16_BIT = 1 << 16 };
+/* Largest number of pictures whose sums fit into 32 bits. */
+enum { MAX_8_BIT = 1 << 24, MAX_16_BIT = 1 << 16 };
 
-/* Returns the bytes of exact sums, with room for a whole block at the end. */
+/* Returns the bytes of int_sums, which end with a whole block. */
 static size_t int_sums_size(const struct merge_base *base)
 {
     return (base->width * base->height * base->channels + BLOCK_SAMPLES) * sizeof(uint32_t);
@@ -98,7 +97,7 @@ static void add_integers(struct accumulators *sums, const void *samples)
     }
 }
 
-/* Merges a pixel into `to`; `earlier` pictures have been merged there before. */
+/* Merges a pixel into its accumulators `to`; `earlier` pictures have been merged there before. */
 static void add_pixel(enum merge_method method, const double *pixel, size_t channels, uint32_t earlier,
                       double *to)
 {
@@ -116,7 +115,7 @@ static enum status accumulators_add(void *state, struct run *run, const void *sa
     struct merge_base *base = &sums->base;
     const size_t row = base->width * base->channels;
     const bool adds = sums->method == MERGE_MEAN || sums->method == MERGE_SUM;
-    const int most = base->type == SAMPLE_UINT8 ? MOST_8_BIT : MOST_16_BIT;
+    const int most = base->type == SAMPLE_UINT8 ? MAX_8_BIT : MAX_16_BIT;
     (void)run;
     if (sums->int_sums && adds && base->pictures == (size_t)most) {
         fail(error, STATUS_FAILED, "--stack adds at most %d pictures of %d bit", most,
@@ -138,13 +137,6 @@ static enum status accumulators_add(void *state, struct run *run, const void *sa
     }
     base->pictures++;
     return STATUS_OK;
-}
-
-static enum status accumulators_finish(void *state, struct run *run, struct merge_result *result,
-                                       struct error *error)
-{
-    (void)run;
-    return merge_base_finish(state, result, error);
 }
 
 /* Computes `count` pixels from `first` on. */
@@ -174,6 +166,6 @@ static enum status accumulators_read(void *state, float *rows, int count, struct
 
 const struct merge merge_sums = {.begin = accumulators_begin,
                                  .add = accumulators_add,
-                                 .finish = accumulators_finish,
+                                 .finish = merge_base_finish,
                                  .read = accumulators_read,
                                  .free = accumulators_free};

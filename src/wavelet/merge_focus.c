@@ -195,13 +195,13 @@ static enum status focus_load(void *context, int picture, struct rows rows, floa
     const size_t width = base->width, channels = base->channels, row = store->size / base->height;
     const size_t count = (size_t)(rows.end - rows.begin);
     /* The memory is kept for the next rows: its first use costs more than reading. */
-    if (store->room < count + 1) {
+    if (store->piece_length < count + 1) {
         free(store->piece);
-        store->room = 0;
+        store->piece_length = 0;
         store->piece = allocate((count + 1) * row, "rows of a picture", error);
         if (!store->piece)
             return STATUS_FAILED;
-        store->room = count + 1;
+        store->piece_length = count + 1;
     }
     unsigned char *other = store->piece + count * row;
     enum status status =
@@ -315,7 +315,7 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
     /* Crop to pixels that all pictures cover: others may be blurred, as the sharp picture ends there. */
     for (size_t i = 0; base->counts && base->edges == MERGE_EDGES_CROP && i < base->width * base->height; i++)
         base->counts[i] = base->counts[i] == base->pictures;
-    enum status status = merge_base_finish(&store->base, result, error);
+    enum status status = merge_base_finish(state, run, result, error);
     return status == STATUS_OK && store->depth ? focus_write_depth(store, error) : status;
 }
 
