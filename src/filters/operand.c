@@ -110,11 +110,11 @@ enum status operand_read(void *params, const struct settings *settings, struct e
     if (reader_open(operand->path, &options, &reader, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct image_info *info = reader_info(reader);
-    const int orientation = settings->stored_orientation ? 1 : info->metadata.orientation;
-    const bool is_on_side = orientation > 1 && orientation_is_on_side(orientation);
+    const bool needs_turn = !settings->stored_orientation && info->metadata.orientation > 1;
+    const int orientation = needs_turn ? info->metadata.orientation : 1;
+    const bool is_on_side = orientation_is_on_side(orientation);
     /* orientation_map counts from pixel corners, fill_values from pixel centres. */
-    const struct affine corners =
-        orientation_map(orientation > 1 ? orientation : 1, info->width, info->height);
+    const struct affine corners = orientation_map(orientation, info->width, info->height);
     const struct affine map = affine_move_origin(&corners, -0.5);
     operand->width = (int)(is_on_side ? info->height : info->width);
     operand->height = (int)(is_on_side ? info->width : info->height);

@@ -1,8 +1,8 @@
 /* Slices of wide images in tiles: ranges of columns that pass through a stage one after the other, so that
  * its memory does not grow with the width.
  *
- * A stage treats a tile as an image of its own and applies its border rule at the tile's edges. A tile
- * therefore has a halo: enough extra columns that the tile's own columns are not affected.
+ * A stage treats a tile as an image and applies its border rule at the tile's edges. A tile therefore has a
+ * halo: so many extra columns that its own columns are not affected.
  *
  * The caller owns `in` and `out`; the planes of tiles are released before tiles_run() returns. */
 #ifndef CLIMG_FILTERS_TILES_H
@@ -28,8 +28,8 @@ struct tiling {
                        struct value *out, struct error *error);
 };
 
-/* Enqueues all tiles of a slice. A single tile has the whole width on devices other than CPUs, for groups,
- * and if the stage needs all columns (`whole`). On CPU devices `in` and `out` may be rasters. */
+/* Enqueues all tiles of a slice. On GPUs, for groups, and if the stage needs all columns (`whole`), one tile
+ * has the whole width. On CPU devices `in` and `out` may be rasters. */
 enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, const struct value *in,
                       struct value *out, struct error *error);
 
