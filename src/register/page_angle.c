@@ -1,5 +1,5 @@
-/* Averages the rows of a page to a gray picture of 1200 to 2400 pixels a side, in which skew.c finds the
- * angle. Factors are whole, so each pixel is the mean of a square. */
+/* Reduces the rows of a page to a gray picture in which skew.c finds the angle. The factor is whole, so the
+ * longer side of a large page becomes 1200 to 2400 pixels. */
 #include "register/page_angle.h"
 
 #include "register/skew.h"
