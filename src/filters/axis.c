@@ -48,13 +48,13 @@ struct table {
     double *weights;       /* scratch for the weights of one output */
 };
 
-struct axis axis_filtered(const float *weights, int taps, int start, int samples, enum edge edge)
+struct axis axis_filtered(const float *weights, int taps, int samples, enum edge edge)
 {
     return (struct axis){
         .samples = samples,
         .outputs = samples,
         .edge = edge,
-        .filter = {.weights = weights, .taps = taps, .start = start, .step = 1, .period = 1}};
+        .filter = {.weights = weights, .taps = taps, .start = -(taps / 2), .step = 1, .period = 1}};
 }
 
 void axis_reduce(struct axis *axis, int samples, int factor, double offset)

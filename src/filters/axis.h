@@ -20,8 +20,8 @@ struct axis {
     struct resize resize; /* else the weights are computed from this */
 };
 
-/* Returns the axis of a filter that keeps the size. Output o begins at sample o + start. */
-struct axis axis_filtered(const float *weights, int taps, int start, int samples, enum edge edge);
+/* Returns the axis of a filter that keeps the size. Tap taps / 2 of an output is at its own sample. */
+struct axis axis_filtered(const float *weights, int taps, int samples, enum edge edge);
 
 /* Adapts an axis of `resize` to a picture that the reader reduced: its side has `samples` pixels, `factor`
  * and `offset` are `by` and `left` (or `top`) of struct reduction. A factor of 0 changes nothing. */

@@ -95,11 +95,6 @@ void gaussian_free(void *params)
     free(gaussian->y_weights);
 }
 
-static struct axis filter_axis(const float *weights, int taps, int n, enum edge edge)
-{
-    return axis_filtered(weights, taps, -(taps / 2), n, edge);
-}
-
 /* An axis in the three products: from pixels to the coarse grid, on the grid, back to pixels. */
 struct coarse {
     struct axis reduce, smooth, interpolate;
@@ -147,7 +142,7 @@ struct rows gaussian_rows(const void *params, const struct shape *in, struct row
 {
     const struct gaussian *gaussian = params;
     if (gaussian->x_weights) {
-        const struct axis y = filter_axis(gaussian->y_weights, gaussian->y_taps, in->height, EDGE_CLAMP);
+        const struct axis y = axis_filtered(gaussian->y_weights, gaussian->y_taps, in->height, EDGE_CLAMP);
         return axis_source_rows(&y, out);
     }
     const double sigma = sigma_along(gaussian, gaussian->down);
@@ -203,15 +198,15 @@ static enum status gaussian_prepare(struct run *run, const struct gaussian *gaus
 {
     if (!out->raster && run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    *product =
-        (struct product){.x = filter_axis(gaussian->x_weights, gaussian->x_taps, in->shape.width, run->edge),
-                         .y = filter_axis(gaussian->y_weights, gaussian->y_taps, in->shape.height, run->edge),
-                         .epilogue = *epilogue,
-                         .src = value_planes(in),
-                         .dst = value_planes(out),
-                         .other = in->planes[0],
-                         .read = in->raster,
-                         .write = out->raster};
+    *product = (struct product){
+        .x = axis_filtered(gaussian->x_weights, gaussian->x_taps, in->shape.width, run->edge),
+        .y = axis_filtered(gaussian->y_weights, gaussian->y_taps, in->shape.height, run->edge),
+        .epilogue = *epilogue,
+        .src = value_planes(in),
+        .dst = value_planes(out),
+        .other = in->planes[0],
+        .read = in->raster,
+        .write = out->raster};
     return gaussian->x_weights ? STATUS_OK : blur_coarse(run, gaussian, product, error);
 }
 
@@ -289,7 +284,7 @@ enum status gaussian_grid_add(struct run *run, const void *params, const struct 
 
     /* Reduce complete rows along x. Along y the product copies them. */
     const struct product across = {x.reduce,
-                                   axis_filtered(&one, 1, 0, y.reduce.outputs, run->edge),
+                                   axis_filtered(&one, 1, y.reduce.outputs, run->edge),
                                    epilogue_copy,
                                    .src = sums,
                                    .dst = result->planes[1],

@@ -324,11 +324,11 @@ enum status brightness_fetch(struct run *run, struct workers *workers, const str
     struct value small = {.shape = image->shape};
     enum status status = reduction > 1 ? reduce_image(run, image, reduction, &small, error) : STATUS_OK;
     const struct planes *planes = reduction > 1 ? &small.planes[0] : &image->planes[0];
-    bool is_dry_run = device_is_dry_run(run->device);
-    if (status == STATUS_OK && !is_dry_run)
+    if (status == STATUS_OK && !device_is_dry_run(run->device)) {
         status = gray_plane_make(gray, planes->width, planes->rows, error);
-    if (status == STATUS_OK && !is_dry_run)
-        status = convert_planes(run, workers, &image->shape, planes, linear, gray, error);
+        if (status == STATUS_OK)
+            status = convert_planes(run, workers, &image->shape, planes, linear, gray, error);
+    }
     value_release(run, &small);
     return status;
 }

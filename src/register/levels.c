@@ -138,13 +138,13 @@ static enum status gray_plane_smooth(struct workers *workers, struct gray_plane 
 }
 
 /* Computes detail = weight * (value - local mean). Weights become 0 or 1: search.c counts pixels. */
-static enum status find_detail(struct workers *workers, const struct gray_plane *gray, double sigma,
+static enum status find_detail(struct workers *workers, const struct gray_plane *gray,
                                struct gray_plane *detail, struct error *error)
 {
     size_t count = (size_t)gray->width * (size_t)gray->height;
     if (gray_plane_copy(gray, detail, error) != STATUS_OK)
         return STATUS_FAILED;
-    enum status status = gray_plane_smooth(workers, detail, sigma, error);
+    enum status status = gray_plane_smooth(workers, detail, DETAIL_SIGMA, error);
     for (size_t i = 0; i < count; i++) {
         detail->values[i] = (gray->values[i] - detail->values[i]) * gray->weights[i];
         detail->weights[i] = gray->weights[i] > 0;
@@ -283,8 +283,7 @@ enum status levels_make(struct workers *workers, struct levels *levels, struct g
     for (int i = 0; status == STATUS_OK && i < levels->count; i++)
         ignore_border(&levels->level[i].gray, i == 0 ? FINEST_BORDER : 1);
     if (status == STATUS_OK)
-        status = find_detail(workers, &levels->level[levels->count - 1].gray, DETAIL_SIGMA, &levels->detail,
-                             error);
+        status = find_detail(workers, &levels->level[levels->count - 1].gray, &levels->detail, error);
     for (int i = 0; status == STATUS_OK && !reference && i < levels->count; i++)
         status = find_slopes(&levels->level[i], error);
     return status;

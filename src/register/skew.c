@@ -219,9 +219,8 @@ static void search_angles(const struct strips *strips, double most, struct skew 
     const bool is_inside = peak > 0 && peak < 2 * REACH;
     const double offset = is_inside ? vertex(fine[peak - 1], fine[peak], fine[peak + 1]) : 0;
     skew->degrees = (best - half) * COARSE + (peak - REACH + offset) * FINE;
-    skew->clarity = median > 0 ? fine[peak] / median : 0;
-    skew->is_clear = is_inside && best > 0 && best + 1 < count && skew->clarity > MIN_CLARITY &&
-                     rival - median < MAX_RIVAL * (fine[peak] - median);
+    skew->is_clear = is_inside && best > 0 && best + 1 < count && median > 0 &&
+                     fine[peak] > MIN_CLARITY * median && rival - median < MAX_RIVAL * (fine[peak] - median);
 }
 
 enum status skew_find(float *gray, int width, int height, double most, struct skew *skew, struct error *error)

@@ -8,7 +8,6 @@
 
 struct skew {
     double degrees; /* angle of the lines; positive if they fall to the right (clockwise) */
-    double clarity; /* score of this angle, relative to the median angle's */
     bool is_clear;  /* the angle can be trusted */
 };
 
