@@ -1,8 +1,8 @@
 /* Parsing, printing and placement of the rectangles of --crop and --extend.
  *
- * The text becomes a struct box once, before any picture is open. box_set_size() and box_place() then compute
- * pixels for each picture, as percentages and gravity depend on its size. Lengths round to the nearest pixel,
- * at least one. With center, an odd difference leaves the extra pixel at the end. */
+ * The text becomes a struct box once, before any picture is open. box_set_size() and box_position() then
+ * compute pixels for each picture, as percentages and gravity depend on its size. Lengths round to the
+ * nearest pixel, at least one. With center, an odd difference leaves the extra pixel at the end. */
 #include "filters/box.h"
 
 #include "base/text.h"
@@ -35,9 +35,9 @@ static bool read_box(const char *text, double most_percent, double most, struct 
     } else if (!box->width.percent) {
         return false;
     }
-    box->placed = *text != '\0';
-    return !box->placed || (sscanf(text, "+%9d+%9d%n", &box->x, &box->y, &end) == 2 && end > 0 &&
-                            text[end] == '\0' && box->x >= 0 && box->y >= 0);
+    box->has_position = *text != '\0';
+    return !box->has_position || (sscanf(text, "+%9d+%9d%n", &box->x, &box->y, &end) == 2 && end > 0 &&
+                                  text[end] == '\0' && box->x >= 0 && box->y >= 0);
 }
 
 enum status box_parse_part(const char *text, void *field, struct error *error)
@@ -65,7 +65,7 @@ enum status box_parse_canvas(const char *text, void *field, struct error *error)
 
 const char *box_gravity_unused(const void *params)
 {
-    return ((const struct box *)params)->placed ? "and +X+Y both say where; leave one out" : NULL;
+    return ((const struct box *)params)->has_position ? "and +X+Y both say where; leave one out" : NULL;
 }
 
 static void print_length(FILE *file, const struct length *length)
@@ -81,7 +81,7 @@ void box_print(FILE *file, const void *params)
     print_length(file, &box->width);
     fputc('x', file);
     print_length(file, &box->height);
-    if (box->placed)
+    if (box->has_position)
         fprintf(file, "+%d+%d", box->x, box->y);
 }
 
@@ -105,20 +105,20 @@ static int aligned_begin(int part, int whole, int side)
     return (int)(((long long)whole - part) * (side + 1) / 2);
 }
 
-struct place box_place(const struct box *box, const struct shape *part, const struct shape *whole)
+struct point box_position(const struct box *box, const struct shape *part, const struct shape *whole)
 {
     /* Indexed by the choices of BOX_GRAVITY. */
     static const int across[] = {0, 0, 1, 1, 1, 0, -1, -1, -1}, down[] = {0, -1, -1, 0, 1, 1, 1, 0, -1};
-    if (box->placed)
-        return (struct place){box->x, box->y};
-    return (struct place){aligned_begin(part->width, whole->width, across[box->gravity]),
+    if (box->has_position)
+        return (struct point){box->x, box->y};
+    return (struct point){aligned_begin(part->width, whole->width, across[box->gravity]),
                           aligned_begin(part->height, whole->height, down[box->gravity])};
 }
 
 enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, const struct shape *part,
                                 const struct chroma *chroma, struct error *error)
 {
-    const struct place at = box_place(box, part, whole);
+    const struct point at = box_position(box, part, whole);
     /* A chroma pixel cannot be split between the part and the rest. */
     if (at.x % chroma->across != 0 || at.y % chroma->down != 0)
         return fail(error, STATUS_FAILED,
@@ -127,7 +127,7 @@ enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, cons
                     at.x, at.y, chroma->across, chroma->down);
     box->width = (struct length){.number = ceil_div(chroma->out->width, chroma->across)};
     box->height = (struct length){.number = ceil_div(chroma->out->height, chroma->down)};
-    box->placed = true;
+    box->has_position = true;
     box->x = at.x / chroma->across;
     box->y = at.y / chroma->down;
     return STATUS_OK;

@@ -17,9 +17,9 @@ struct length {
 /* Must be the first member of the params of a stage that uses BOX_SIZE and BOX_GRAVITY. */
 struct box {
     struct length width, height;
-    bool placed; /* +X+Y was given */
-    int x, y;    /* position of the part's top left pixel in the whole; valid if placed */
-    int gravity; /* index into the choices of BOX_GRAVITY; used if not placed */
+    bool has_position; /* +X+Y was given */
+    int x, y;          /* position of the part's top left pixel in the whole; valid if has_position */
+    int gravity;       /* index into the choices of BOX_GRAVITY; used if not has_position */
 };
 
 enum { BOX_MAX_SIDE = 1 << 20, BOX_MAX_PERCENT = 1000000 };
@@ -50,12 +50,12 @@ void box_print(FILE *file, const void *params);
 void box_set_size(const struct box *box, const struct shape *in, struct shape *out);
 
 /* A pixel, counted from the top left. */
-struct place {
+struct point {
     int x, y;
 };
 
 /* Returns the pixel of `whole` that is the top left pixel of `part`. */
-struct place box_place(const struct box *box, const struct shape *part, const struct shape *whole);
+struct point box_position(const struct box *box, const struct shape *part, const struct shape *whole);
 
 /* Converts a box of luma pixels to one of chroma pixels, for subsampled video. `whole` and `part` are luma
  * shapes. Fails if the part does not begin at a chroma pixel. */

@@ -51,11 +51,11 @@ void canvas_print_fill(FILE *file, const void *params)
 }
 
 /* Returns the pixel of the canvas at which the picture begins. */
-static struct place canvas_place(const struct canvas *canvas, const struct shape *in)
+static struct point canvas_position(const struct canvas *canvas, const struct shape *in)
 {
     struct shape on_canvas = *in;
     box_set_size(&canvas->box, in, &on_canvas);
-    return box_place(&canvas->box, in, &on_canvas);
+    return box_position(&canvas->box, in, &on_canvas);
 }
 
 enum status canvas_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
@@ -70,7 +70,7 @@ enum status canvas_shape(const char *what, const void *params, const struct shap
                          struct error *error)
 {
     const struct canvas *canvas = params;
-    const struct place at = canvas_place(canvas, in);
+    const struct point at = canvas_position(canvas, in);
     box_set_size(&canvas->box, in, out);
     if (canvas->fill.kind == FILL_TRANSPARENT && !in->alpha)
         return fail(error, STATUS_FAILED, "%s color=transparent: the picture has no alpha", what);
@@ -89,14 +89,14 @@ enum status canvas_shape(const char *what, const void *params, const struct shap
 
 struct rows canvas_rows(const void *params, const struct shape *in, struct rows out)
 {
-    const int y = canvas_place(params, in).y;
+    const int y = canvas_position(params, in).y;
     const struct rows window = {out.begin - y, out.end - y};
     return ((const struct canvas *)params)->fill.kind == FILL_EDGE ? window : rows_clip(window, in->height);
 }
 
 struct affine canvas_inverse_map(const void *params, const struct shape *in)
 {
-    const struct place at = canvas_place(params, in);
+    const struct point at = canvas_position(params, in);
     return (struct affine){1, 0, -at.x, 0, 1, -at.y};
 }
 
@@ -106,12 +106,6 @@ struct stage_caps canvas_caps(const void *params)
     struct stage_caps caps = move_caps(params);
     caps.needs_all_rows = ((const struct canvas *)params)->fill.kind == FILL_EDGE;
     return caps;
-}
-
-/* True if the border rule continues the picture, so that no pixel is filled. */
-static bool uses_border(const struct run *run, const struct canvas *canvas)
-{
-    return canvas->fill.kind == FILL_EDGE && run->edge != EDGE_ZERO;
 }
 
 /* Computes the channels of the fill: linear light if `is_light`, otherwise with the curve of sRGB (IEC
@@ -158,12 +152,13 @@ static enum status canvas_upload_fill(struct run *run, const struct canvas *canv
 static enum status canvas_move_samples(struct run *run, const struct canvas *canvas, const struct value *in,
                                        const struct value *out, struct error *error)
 {
-    const struct place place = canvas_place(canvas, &in->shape);
+    const struct point begin = canvas_position(canvas, &in->shape);
     const struct planes dst = value_planes(out);
     const struct { /* struct canvas of kernels/extend_samples.cl */
         cl_int x, y, picture_width, picture_height, width, first_row, rows, uses_border;
-    } at = {place.x,   place.y,       in->shape.width, in->shape.height,
-            dst.width, dst.first_row, dst.rows,        uses_border(run, canvas)};
+    } at = {
+        begin.x,   begin.y,       in->shape.width, in->shape.height,
+        dst.width, dst.first_row, dst.rows,        canvas->fill.kind == FILL_EDGE && run->edge != EDGE_ZERO};
     cl_mem fill;
     if (canvas_upload_fill(run, canvas, &out->shape, out->raster, &fill, error) != STATUS_OK)
         return STATUS_FAILED;
