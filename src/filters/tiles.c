@@ -34,7 +34,7 @@ static int tile_width(const struct run *run, const struct shape *image, bool who
 static struct value tile_value(const struct value *image, const struct tile *tile)
 {
     struct value value = {.shape = image->shape, .rows = image->rows, .opponent = image->opponent};
-    value.shape.width = tile->held.end - tile->held.begin;
+    value.shape.width = tile->padded.end - tile->padded.begin;
     return value;
 }
 
@@ -44,16 +44,19 @@ static enum status run_tile(struct run *run, const struct tiling *tiling, const 
                             const struct value *in, struct value *out, struct error *error)
 {
     const int width = tile->image->width;
-    const struct columns held = {.from = tile->held.begin, .count = tile->held.end - tile->held.begin},
-                         own = {.from = tile->own.begin - tile->held.begin,
+    const struct columns padded = {.from = tile->padded.begin,
+                                   .count = tile->padded.end - tile->padded.begin},
+                         own = {.from = tile->own.begin - tile->padded.begin,
                                 .to = tile->own.begin,
                                 .count = tile->own.end - tile->own.begin};
-    const bool needs_load = in->raster || held.count < width, needs_store = out->raster || own.count < width;
+    const bool needs_load = in->raster || padded.count < width,
+               needs_store = out->raster || own.count < width;
     struct value source = tile_value(in, tile), result = tile_value(out, tile);
     enum status status = needs_load ? run_output(run, &source, error) : STATUS_OK;
     if (status == STATUS_OK && needs_load)
-        status = in->raster ? in->raster->transfer->load(run, in->raster, held.from, &source.planes[0], error)
-                            : tiles_copy(run, &in->planes[0], in->rows, held, &source.planes[0], error);
+        status = in->raster
+                     ? in->raster->transfer->load(run, in->raster, padded.from, &source.planes[0], error)
+                     : tiles_copy(run, &in->planes[0], in->rows, padded, &source.planes[0], error);
     if (status == STATUS_OK)
         status = tiling->run(run, tiling->params, tile, needs_load ? &source : in,
                              needs_store ? &result : out, error);
@@ -74,10 +77,10 @@ enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, 
     enum status status = width < image->width && !out->raster ? run_output(run, out, error) : STATUS_OK;
     for (int begin = 0; status == STATUS_OK && begin < image->width; begin += width) {
         const struct rows own = rows_clip((struct rows){begin, begin + width}, image->width);
-        struct tile tile = {image, own, .held = own}; /* a single tile has no halo */
+        struct tile tile = {image, own, .padded = own}; /* a single tile has no halo */
         if (width < image->width) {
             const struct rows needed = tiling->columns(tiling->params, image, own);
-            tile.held = rows_clip(rows_aligned(needed, TILE_UNIT), image->width);
+            tile.padded = rows_clip(rows_aligned(needed, TILE_UNIT), image->width);
         }
         status = run_tile(run, tiling, &tile, in, out, error);
     }

@@ -12,8 +12,8 @@
 
 struct tile {
     const struct shape *image;
-    struct rows own;  /* range of columns of the image that this tile computes */
-    struct rows held; /* range of columns with the halo; held.begin is a multiple of TILE_UNIT */
+    struct rows own;    /* range of columns of the image that this tile computes */
+    struct rows padded; /* range of columns with the halo; padded.begin is a multiple of TILE_UNIT */
 };
 
 enum { TILE_UNIT = 64 }; /* columns */
@@ -23,7 +23,7 @@ struct tiling {
     const void *params;
     /* Returns the range of columns that columns `out` need, before clipping. */
     struct rows (*columns)(const void *params, const struct shape *image, struct rows out);
-    /* Enqueues the work on one tile. `in` is as wide as tile->held. */
+    /* Enqueues the work on one tile. `in` is as wide as tile->padded. */
     enum status (*run)(struct run *run, const void *params, const struct tile *tile, const struct value *in,
                        struct value *out, struct error *error);
 };
