@@ -206,7 +206,7 @@ static char *read_text(FILE *file, struct error *error)
     if (ferror(file))
         fail(error, STATUS_FAILED, "%s", strerror(errno));
     else
-        fail(error, STATUS_FAILED, "is no text of at most %d MiB", FILE_MAX >> 20);
+        fail(error, STATUS_FAILED, "is not a text of at most %d MiB", FILE_MAX >> 20);
     free(text);
     return NULL;
 }

@@ -37,8 +37,8 @@ enum status operand_shape(const void *params, const struct shape *in, struct sha
     const struct operand *operand = params;
     (void)out;
     if (in->width != operand->width || in->height != operand->height)
-        return fail(error, STATUS_FAILED, "is %dx%d here, and %s %dx%d; both must have one size", in->width,
-                    in->height, operand->path, operand->width, operand->height);
+        return fail(error, STATUS_FAILED, "is %dx%d here, but %s is %dx%d; both must have the same size",
+                    in->width, in->height, operand->path, operand->width, operand->height);
     if (operand->colours > 1 && operand->colours != in->channels - in->alpha)
         return fail(error, STATUS_FAILED, "is gray, and %s has colours", operand->path);
     return STATUS_OK;

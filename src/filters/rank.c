@@ -1,6 +1,6 @@
 /* Launches of rank filters. The kernel depends on device, samples and radius:
  *
- *     percent 0, 100 of squares   filters/extrema.h: a running minimum or maximum
+ *     percent 0, 100 of squares   filters/extrema.h: minima and maxima of runs
  *     median of 3x3, 5x5          rank_network_cpu, rank_network_gpu: sorting networks on columns
  *     CPU, 8-bit values           rank_squares_cpu: the time is the same for any radius; rank_discs_cpu
  *     CPU, other values           rank_tiles_cpu: sorted tiles; the time grows with the radius

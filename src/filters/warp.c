@@ -178,7 +178,7 @@ enum status warp_check(const char *what, const struct affine *affine, const stru
         return fail(
             error, STATUS_FAILED,
             "%s to %dx%d pixels takes %.2g samples, more than %.2g; --resize makes a picture smaller, "
-            "antialias=no takes %d of each pixel",
+            "antialias=no reads %d per pixel",
             what, out->width, out->height, samples, WARP_MAX_SAMPLES,
             count_taps(options) * count_taps(options));
     return STATUS_OK;
