@@ -20,7 +20,7 @@ enum status missing_count(struct run *run, const void *params, const struct valu
                           struct rows rows, bool *has_missing, struct error *error);
 
 /* Copies an image. A missing value becomes the mean of the valid values at most `radius` columns and rows
- * away, or 0 if there are none. */
+ * away, or 0 without any. */
 enum status missing_fill(struct run *run, const struct value *image, int radius, struct value *filled,
                          struct error *error);
 

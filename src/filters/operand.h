@@ -2,8 +2,8 @@
  *
  *     file ─▶ operand_read ─▶ planes of floats on the host ─▶ operand_combine ─▶ slices of them on the device
  *
- * The operand is read once, before the first picture, and all workers share it read-only. Its samples are
- * converted like those of inputs (--linear, --range), and it is turned by its orientation. Its alpha is
+ * The operand is read once, before the first picture, and all workers share it read-only. Like an input it is
+ * converted (--linear, --range) and turned by its orientation. Its alpha is
  * ignored. A gray operand is used for all colours. */
 #ifndef CLIMG_FILTERS_OPERAND_H
 #define CLIMG_FILTERS_OPERAND_H

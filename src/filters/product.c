@@ -181,7 +181,7 @@ static bool axis_is_uniform(const struct axis *axis)
 /* Longest filter of kernels/filter_gpu.cl, in vecs: 129 taps. For longer ones product_gpu.cl is as fast. */
 enum { MAX_REACH = 32 };
 
-/* Samples that an axis must have in addition to the taps. With so many a wrapped axis is periodic (axis.c);
+/* Samples that an axis must have in addition to the taps. They make a wrapped axis periodic (axis.c);
  * otherwise its table would extend over all samples, which are not in a tile. */
 enum { BORDER_SAMPLES = 40 };
 

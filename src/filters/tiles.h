@@ -2,7 +2,7 @@
  * its memory does not grow with the width.
  *
  * A stage treats a tile as an image and applies its border rule at the tile's edges. A tile therefore has a
- * halo: so many extra columns that its own columns are not affected.
+ * halo: extra columns, which keep the border rule away from its own columns.
  *
  * The caller owns `in` and `out`; the planes of tiles are released before tiles_run() returns. */
 #ifndef CLIMG_FILTERS_TILES_H
