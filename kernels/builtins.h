@@ -52,8 +52,6 @@ CONST float4 max(float4, float);
 CONST float8 max(float8, float);
 CONST float8 min(float8, float);
 CONST float16 max(float16, float);
-CONST int any(int4);
-CONST int any(int16);
 CONST int clamp(int, int, int);
 CONST uint clamp(uint, uint, uint);
 CONST float clamp(float, float, float);

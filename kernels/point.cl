@@ -219,6 +219,18 @@ __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, i
     bins[colour * SPACING + ORIGIN] = as_uint(count > 0 ? sorted[count / 2] : 0.0f);
 }
 
+/* Returns true if any lane is true. */
+static inline int any_lane(ints lanes)
+{
+#if VALUES == 16
+    const int8 pairs = lanes.lo | lanes.hi;
+    const int4 rest = pairs.lo | pairs.hi;
+#else
+    const int4 rest = lanes;
+#endif
+    return (rest.x | rest.y | rest.z | rest.w) != 0;
+}
+
 /* Returns the bin of each value: its magnitude without the lowest SHIFT bits, as bits of positive floats sort like integers. A
  * value in the middle between two bins goes to the lower one. Values of float pictures are distances from the origin. Values
  * of integers have such bins from 2 times full scale on, which --range and sums of pictures exceed. */
@@ -227,7 +239,7 @@ static inline ints find_bins(vec v, int floats)
     const vec a = fabs(v);
     const ints is_distant = a >= 2.0f;
     ints bin = DISTANT_BINS + TO_INTS(mad(is_distant ? (vec)(0.0f) : v, 65535.0f, (vec)(LINEAR_BINS + 0.5f)));
-    if (floats || any(is_distant)) {
+    if (floats || any_lane(is_distant)) {
         const int first = floats ? 0 : 0x40000000 /* bits of 2.0f */, count = floats ? BINS / 2 : DISTANT_BINS;
         const ints rounding = v < 0.0f ? (ints)(1 << (SHIFT - 1)) : (ints)((1 << (SHIFT - 1)) - 1);
         const ints number = min((bits_of_float(a) - first + rounding) >> SHIFT, (ints)(count - 1));
