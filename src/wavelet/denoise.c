@@ -274,8 +274,8 @@ static enum status copy_coarse(struct run *run, const struct analysis_result *re
                           above = {last->first_row / 2, (last->first_row + last->rows + 1) / 2};
     const struct shape *shape = &noisy->shape;
     const int width = dtcwt_lowpass_size(shape->width, fine + 1) / 2;
-    const struct columns some = {.from = tile->held.begin >> (fine - 1), .count = lowpass->width},
-                         of_parents = {.from = tile->held.begin >> (fine + 1), .count = width};
+    const struct columns some = {.from = tile->padded.begin >> (fine - 1), .count = lowpass->width},
+                         of_parents = {.from = tile->padded.begin >> (fine + 1), .count = width};
     enum status status = run_planes(run, width, result->planes[PARENTS].height, above, SUBBAND_LAYERS,
                                     shape_planes(shape), parents, error);
     if (status == STATUS_OK)
@@ -340,7 +340,8 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
     const struct denoise *denoise = params;
     const struct shape *shape = &image->shape;
     const struct analysis_result *result = run_analysis_result(run, denoise);
-    const struct interval columns = {tile->own.begin - tile->held.begin, tile->own.end - tile->held.begin};
+    const struct interval columns = {tile->own.begin - tile->padded.begin,
+                                     tile->own.end - tile->padded.begin};
     struct image_noise *images = allocate_zeroed((size_t)shape->images, sizeof *images, "the noise", error);
     if (!images)
         return STATUS_FAILED;
