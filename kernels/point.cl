@@ -162,19 +162,20 @@ __kernel void combine(PLANES_IN(src), PLANES_OUT(dst), __global const float *res
 
 /* Layout of a histogram in 32-bit words, the same as in src/filters/histogram.c:
  *
- *     0 ... BINS - 1    bins in ascending order of values: HALF bins on either side of 0 for integers, of the origin for floats
+ *     0 ... BINS - 1    bins in ascending order of values: half of them below 0 (integers) or below the origin (floats)
  *     BINS              number of NaN and infinities
  *     BINS + 1          number of ignored values: transparent pixels, and lanes beyond the picture
  *     ORIGIN            the origin, a float (find_origin)
  *
  * The macros need a variable `floats`: not 0 if samples are floats. */
-#define INTEGER_BINS (1 << 18) /* -2 to 2 times full scale, 1/65535 each */
+#define LINEAR_BINS  (1 << 17) /* of integers, on either side of 0: up to 2 times full scale, 1/65535 each */
+#define DISTANT_BINS (1 << 15) /* of larger integers, on either side */
+#define INTEGER_BINS (2 * (LINEAR_BINS + DISTANT_BINS))
 #define FLOAT_BINS   (1 << 19)
 #define BINS         (floats ? FLOAT_BINS : INTEGER_BINS)
-#define HALF         (BINS / 2)
 #define ORIGIN       (BINS + 8)
 #define SPACING      (BINS + 16) /* from histogram to histogram */
-#define SHIFT        13 /* lowest bits of a float's distance from the origin, which bins ignore */
+#define SHIFT        13 /* lowest bits of a float that its bin ignores */
 
 /* Sets the origin of each histogram of a float picture: the median of 31 samples of the first row. Bins near the origin
  * are the narrowest, so they separate samples that differ little. A work-item has one histogram. */
@@ -207,22 +208,32 @@ __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, i
     bins[colour * SPACING + ORIGIN] = as_uint(count > 0 ? sorted[count / 2] : 0.0f);
 }
 
-/* Returns the bin of each value. Bins of integer samples are 1/65535 of full scale wide. For floats v is the distance from the
- * origin, and its upper bits are the bin, as bits of positive floats sort like integers. A distance in the middle between two
- * bins goes to the lower one. */
+/* Returns true if any lane is true. */
+static inline int any_lane(ints lanes)
+{
+#if VALUES == 16
+    const int8 pairs = lanes.lo | lanes.hi;
+    const int4 rest = pairs.lo | pairs.hi;
+#else
+    const int4 rest = lanes;
+#endif
+    return (rest.x | rest.y | rest.z | rest.w) != 0;
+}
+
+/* Returns the bin of each value: its magnitude without the lowest SHIFT bits, as bits of positive floats sort like integers. A
+ * value in the middle between two bins goes to the lower one. Values of float pictures are distances from the origin. Values
+ * of integers have such bins from 2 times full scale on, which --range and sums of pictures exceed. */
 static inline ints find_bins(vec v, int floats)
 {
     const vec a = fabs(v);
-    ints bin;
-    if (floats) {
+    const ints is_distant = a >= 2.0f;
+    ints bin = DISTANT_BINS + TO_INTS(mad(is_distant ? (vec)(0.0f) : v, 65535.0f, (vec)(LINEAR_BINS + 0.5f)));
+    if (floats || any_lane(is_distant)) {
+        const int first = floats ? 0 : 0x40000000 /* bits of 2.0f */, count = floats ? BINS / 2 : DISTANT_BINS;
         const ints rounding = v < 0.0f ? (ints)(1 << (SHIFT - 1)) : (ints)((1 << (SHIFT - 1)) - 1);
-        const ints number = min((bits_of_float(a) + rounding) >> SHIFT, (ints)(HALF - 1));
-        bin = v < 0.0f ? HALF - 1 - number : HALF + number;
-    } else {
-        vec t = mad(v, 65535.0f, (vec)(HALF + 0.5f));
-        t = t > 0.0f ? t : (vec)(0.0f);
-        t = t < BINS - 1.0f ? t : (vec)(BINS - 1.0f);
-        bin = TO_INTS(t);
+        const ints number = min((bits_of_float(a) - first + rounding) >> SHIFT, (ints)(count - 1));
+        const ints distant = v < 0.0f ? count - 1 - number : BINS - count + number;
+        bin = floats ? distant : is_distant ? distant : bin;
     }
     return a < INFINITY ? bin : (ints)(BINS);
 }

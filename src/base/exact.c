@@ -49,6 +49,11 @@ double exact_pow(double x, double exponent)
     return x > 0 ? exact_exp(exponent * exact_log(x)) : 0;
 }
 
+double exact_srgb(double light)
+{
+    return light <= 0.0031308 ? 12.92 * light : 1.055 * exact_pow(light, 1 / 2.4) - 0.055;
+}
+
 /* Returns the sine of r for |r| <= pi / 4; its cosine if `cosine` is 1. */
 static double sine(double r, int cosine)
 {

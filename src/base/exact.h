@@ -16,6 +16,9 @@ double exact_log(double x);
 /* Returns x to the power of `exponent`. x >= 0; 0 to any power is 0. */
 double exact_pow(double x, double exponent);
 
+/* Returns light with the curve of sRGB (IEC 61966-2-1). */
+double exact_srgb(double light);
+
 /* Return sine and cosine of x in radians. |x| < 1e6, as the reduction of larger x is not exact. */
 double exact_sin(double x);
 double exact_cos(double x);

@@ -10,10 +10,8 @@
  * The exception is a wrapped axis that is longer than its filter (is_periodic): its windows extend beyond the
  * ends, and the kernel wraps them. Otherwise every block at an end would need the whole axis.
  *
- * Blocks with equal matrices share one: a blur has one matrix for its interior and some at each end, an
- * enlargement by 2 has one as well. In a probe of --blur 2 on an H200, sharing saved 91 of 481 us.
- *
- * A table is cached by a key of all members that determine it; weights enter the key as a hash. */
+ * Blocks with equal matrices share one: a blur and an enlargement by 2 have one matrix for their interior and
+ * some at each end. In a probe of --blur 2 on an H200, sharing saved 91 of 481 us. */
 #include "filters/axis.h"
 
 #include "base/sums.h"
@@ -31,10 +29,11 @@ enum { MAX_FLOATS = 1 << 27 };
 /* Outputs of the largest block of any kernel. */
 enum { MAX_OUTPUTS = CPU_LANES };
 
-/* Number of earlier matrices that a new one is compared with. The phases of a resizing repeat in a cycle. */
+/* Number of earlier matrices that a new one is compared with. The matrices of a resizing repeat in a cycle.
+ */
 enum { COMPARED = 64 };
 
-/* A block as kernels/product.h declares it: its window, the offset of its matrix, and is_periodic(). */
+/* The same layout as in kernels/product.h: window, offset of the matrix in floats, and is_periodic(). */
 struct block {
     cl_int first, count, matrix, wraps;
 };
@@ -46,17 +45,17 @@ struct table {
     struct block *blocks;
     int complete; /* number of blocks that are complete */
     float *values;
-    size_t used, capacity; /* floats in use and allocated in `values` */
+    size_t used, capacity; /* number of floats in `values`, used and allocated */
     double *weights;       /* scratch for the weights of one output */
 };
 
-struct axis axis_filtered(const float *weights, int taps, int start, int samples, enum edge edge)
+struct axis axis_filtered(const float *weights, int taps, int samples, enum edge edge)
 {
     return (struct axis){
         .samples = samples,
         .outputs = samples,
         .edge = edge,
-        .filter = {.weights = weights, .taps = taps, .start = start, .step = 1, .period = 1}};
+        .filter = {.weights = weights, .taps = taps, .start = -(taps / 2), .step = 1, .period = 1}};
 }
 
 void axis_reduce(struct axis *axis, int samples, int factor, double offset)
@@ -85,8 +84,8 @@ int axis_max_taps(const struct axis *axis)
     return axis->filter.weights ? axis->filter.taps : resize_max_taps(&axis->resize, axis->ends_at_border);
 }
 
-/* True if windows may extend beyond the ends, where the kernel wraps them. It depends on the whole axis and
- * not on its blocks, because it changes the order of summation. */
+/* True if windows may extend beyond the ends, where the kernel wraps them. That changes the order of
+ * summation, so it depends on the whole axis and not on its blocks. */
 static bool is_periodic(const struct axis *axis)
 {
     double step = (double)axis->samples / axis->outputs; /* samples from output to output */
@@ -129,17 +128,9 @@ static struct interval taps_of_outputs(const struct axis *axis, struct interval 
     return interval_union(axis_taps(axis, out.begin, NULL), axis_taps(axis, out.end - 1, NULL));
 }
 
-/* Returns the outputs of blocks [begin, end). */
-static struct interval outputs_of(const struct axis *axis, int size, int begin, int end)
-{
-    const int after = end * size;
-    return (struct interval){begin * size, after < axis->outputs ? after : axis->outputs};
-}
-
 struct interval axis_source_rows(const struct axis *axis, struct interval out)
 {
-    const int begin = out.begin / PRODUCT_ROWS, end = ceil_div(out.end, PRODUCT_ROWS);
-    return taps_of_outputs(axis, outputs_of(axis, PRODUCT_ROWS, begin, end));
+    return taps_of_outputs(axis, interval_clip(interval_align(out, PRODUCT_ROWS), axis->outputs));
 }
 
 struct interval axis_inside_rows(const struct axis *axis, struct interval out)
@@ -147,10 +138,12 @@ struct interval axis_inside_rows(const struct axis *axis, struct interval out)
     return map_border(axis, axis_source_rows(axis, out));
 }
 
-/* Returns the samples over which the matrix of a block extends. */
+/* Returns the samples over which the matrix of a block extends. Blocks that share tiles, on a wrapped axis
+ * that is not periodic, have the whole axis. */
 static struct interval block_window(const struct axis *axis, struct blocking by, int block)
 {
-    struct interval taps = taps_of_outputs(axis, outputs_of(axis, by.outputs, block, block + 1));
+    const struct interval outputs = {block * by.outputs, (block + 1) * by.outputs};
+    struct interval taps = taps_of_outputs(axis, interval_clip(outputs, axis->outputs));
     const bool wraps = !axis->ends_at_border && axis->edge == EDGE_WRAP;
     if (!is_periodic(axis))
         taps = wraps && by.share ? rows_full(axis->samples) : map_border(axis, taps);
@@ -263,7 +256,7 @@ static enum status fill_table(struct table *table, struct error *error)
 enum status axis_table(struct run *run, const struct axis *axis, struct blocking blocking, cl_mem *memory,
                        struct error *error)
 {
-    /* The key has everything that determines the table. */
+    /* The key has all members that determine the table, and a hash of the weights. */
     const struct resize *by = &axis->resize;
     const struct filter *filter = &axis->filter;
     const size_t bytes = (size_t)filter->taps * (size_t)filter->period * sizeof *filter->weights;

@@ -20,11 +20,11 @@ struct axis {
     struct resize resize; /* else the weights are computed from this */
 };
 
-/* Returns the axis of a filter that keeps the size. Output o begins at sample o + start. */
-struct axis axis_filtered(const float *weights, int taps, int start, int samples, enum edge edge);
+/* Returns the axis of a filter that keeps the size. Tap taps / 2 of an output is at its own sample. */
+struct axis axis_filtered(const float *weights, int taps, int samples, enum edge edge);
 
-/* Adapts an axis of `resize` to a picture that was reduced by `factor` to `samples` pixels. `offset` is left
- * or top of its struct reduction. A factor of 0 means that it was not reduced. */
+/* Adapts an axis of `resize` to a picture that the reader reduced: its side has `samples` pixels, `factor`
+ * and `offset` are `by` and `left` (or `top`) of struct reduction. A factor of 0 changes nothing. */
 void axis_reduce(struct axis *axis, int samples, int factor, double offset);
 
 /* Returns the samples [begin, end) of output o, before the border rule, and stores their weights. `weights`
@@ -34,12 +34,12 @@ struct interval axis_taps(const struct axis *axis, int o, double *weights);
 /* Returns an upper bound of the taps of an output. */
 int axis_max_taps(const struct axis *axis);
 
-/* Returns the samples for outputs `out`, rounded out to blocks of PRODUCT_ROWS, before the border rule. A
- * stage's callback `rows` can return them. */
+/* Returns the samples that outputs `out` need, rounded out to blocks of PRODUCT_ROWS, before the border rule:
+ * the result of a stage's callback `rows`. */
 struct interval axis_source_rows(const struct axis *axis, struct interval out);
 
-/* Returns these samples after the border rule. All are in the image, so planes between two products have
- * these rows. */
+/* Returns the samples that outputs `out` need after the border rule, all of them in the image. A plane
+ * between two products has these rows. */
 struct interval axis_inside_rows(const struct axis *axis, struct interval out);
 
 /* The division of an axis into blocks of neighbouring outputs. */
@@ -49,8 +49,7 @@ struct blocking {
     bool share;  /* neighbouring blocks share a tile, so their windows must end in ascending order */
 };
 
-/* Returns the largest number of samples that `count` consecutive blocks need, from a block whose number is a
- * multiple of `count` on. */
+/* Returns the largest number of samples that a group of `count` consecutive blocks needs. */
 int axis_max_samples(const struct axis *axis, struct blocking blocking, int count);
 
 /* Outputs of a block along y, on all devices and for both kinds of memory: ROWS of kernels/product.h. */

@@ -1,49 +1,43 @@
 /* Parsing, printing and placement of the rectangles of --crop and --extend.
  *
- * The text becomes a struct box once, before any picture is open. box_set_size() and box_place() then turn it
- * into pixels for each picture, because percentages and gravity depend on the picture's size. Lengths round
- * to the nearest pixel, with at least one. With center, an odd difference leaves the extra pixel at the end.
- */
+ * The text becomes a struct box once, before any picture is open. box_set_size() and box_position() then
+ * compute pixels for each picture, as percentages and gravity depend on its size. Lengths round to the
+ * nearest pixel, at least one. With center, an odd difference leaves the extra pixel at the end. */
 #include "filters/box.h"
+
+#include "base/text.h"
 
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* Parses a length at *text and advances *text past it. Pixels must be whole numbers. */
 static bool read_length(const char **text, double most_percent, double most, struct length *length)
 {
-    char *end;
-    length->number = strtod(*text, &end);
-    length->percent = *end == '%';
-    const bool right = end != *text && length->number > 0 &&
-                       length->number <= (length->percent ? most_percent : most) &&
-                       (length->percent || length->number == floor(length->number));
-    *text = end + length->percent;
-    return right;
+    if (!text_parse_real(text, &length->number))
+        return false;
+    length->percent = **text == '%';
+    *text += length->percent;
+    return length->number > 0 && length->number <= (length->percent ? most_percent : most) &&
+           (length->percent || length->number == floor(length->number));
 }
 
-/* Parses "+X+Y". An empty text is valid and means that gravity applies. */
-static bool read_place(const char *text, struct box *box)
-{
-    int length = 0;
-    box->placed = *text != '\0';
-    return !box->placed || (sscanf(text, "+%9d+%9d%n", &box->x, &box->y, &length) == 2 && length > 0 &&
-                            text[length] == '\0' && box->x >= 0 && box->y >= 0);
-}
-
-/* Parses "WxH" or "P%", followed by read_place()'s text. A single length must be a percentage. */
+/* Parses "WxH" or "P%", and "+X+Y" if it follows. A single length must be a percentage. */
 static bool read_box(const char *text, double most_percent, double most, struct box *box)
 {
-    bool right = read_length(&text, most_percent, most, &box->width);
+    int end = 0;
+    if (!read_length(&text, most_percent, most, &box->width))
+        return false;
     box->height = box->width;
-    if (right && *text == 'x') {
+    if (*text == 'x') {
         text++;
-        right = read_length(&text, most_percent, most, &box->height);
-    } else {
-        right = right && box->width.percent;
+        if (!read_length(&text, most_percent, most, &box->height))
+            return false;
+    } else if (!box->width.percent) {
+        return false;
     }
-    return right && read_place(text, box);
+    box->has_position = *text != '\0';
+    return !box->has_position || (sscanf(text, "+%9d+%9d%n", &box->x, &box->y, &end) == 2 && end > 0 &&
+                                  text[end] == '\0' && box->x >= 0 && box->y >= 0);
 }
 
 enum status box_parse_part(const char *text, void *field, struct error *error)
@@ -69,9 +63,9 @@ enum status box_parse_canvas(const char *text, void *field, struct error *error)
                 BOX_MAX_SIDE);
 }
 
-const char *box_placed(const void *params)
+const char *box_gravity_unused(const void *params)
 {
-    return ((const struct box *)params)->placed ? "and +X+Y both say where; leave one out" : NULL;
+    return ((const struct box *)params)->has_position ? "and +X+Y both say where; leave one out" : NULL;
 }
 
 static void print_length(FILE *file, const struct length *length)
@@ -87,12 +81,12 @@ void box_print(FILE *file, const void *params)
     print_length(file, &box->width);
     fputc('x', file);
     print_length(file, &box->height);
-    if (box->placed)
+    if (box->has_position)
         fprintf(file, "+%d+%d", box->x, box->y);
 }
 
 /* Converts a length to pixels, at least one. */
-static int in_pixels(const struct length *length, int whole)
+static int length_pixels(const struct length *length, int whole)
 {
     const double pixels = length->percent ? fmax(1, round(whole * length->number / 100)) : length->number;
     return (int)fmin(pixels + 2.0 * length->margin, INT_MAX);
@@ -100,30 +94,31 @@ static int in_pixels(const struct length *length, int whole)
 
 void box_set_size(const struct box *box, const struct shape *in, struct shape *out)
 {
-    out->width = in_pixels(&box->width, in->width);
-    out->height = in_pixels(&box->height, in->height);
+    out->width = length_pixels(&box->width, in->width);
+    out->height = length_pixels(&box->height, in->height);
 }
 
-/* Returns the position of a part along one axis. `side` is -1, 0 or 1 for start, centre and end. */
-static int begin_of(int part, int whole, int side)
+/* Returns the first pixel of a part along one axis. `side` is -1, 0 or 1: at the start, centred, at the end.
+ */
+static int aligned_begin(int part, int whole, int side)
 {
     return (int)(((long long)whole - part) * (side + 1) / 2);
 }
 
-struct place box_place(const struct box *box, const struct shape *part, const struct shape *whole)
+struct point box_position(const struct box *box, const struct shape *part, const struct shape *whole)
 {
     /* Indexed by the choices of BOX_GRAVITY. */
     static const int across[] = {0, 0, 1, 1, 1, 0, -1, -1, -1}, down[] = {0, -1, -1, 0, 1, 1, 1, 0, -1};
-    if (box->placed)
-        return (struct place){box->x, box->y};
-    return (struct place){begin_of(part->width, whole->width, across[box->gravity]),
-                          begin_of(part->height, whole->height, down[box->gravity])};
+    if (box->has_position)
+        return (struct point){box->x, box->y};
+    return (struct point){aligned_begin(part->width, whole->width, across[box->gravity]),
+                          aligned_begin(part->height, whole->height, down[box->gravity])};
 }
 
 enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, const struct shape *part,
                                 const struct chroma *chroma, struct error *error)
 {
-    const struct place at = box_place(box, part, whole);
+    const struct point at = box_position(box, part, whole);
     /* A chroma pixel cannot be split between the part and the rest. */
     if (at.x % chroma->across != 0 || at.y % chroma->down != 0)
         return fail(error, STATUS_FAILED,
@@ -132,7 +127,7 @@ enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, cons
                     at.x, at.y, chroma->across, chroma->down);
     box->width = (struct length){.number = ceil_div(chroma->out->width, chroma->across)};
     box->height = (struct length){.number = ceil_div(chroma->out->height, chroma->down)};
-    box->placed = true;
+    box->has_position = true;
     box->x = at.x / chroma->across;
     box->y = at.y / chroma->down;
     return STATUS_OK;

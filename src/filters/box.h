@@ -17,15 +17,15 @@ struct length {
 /* Must be the first member of the params of a stage that uses BOX_SIZE and BOX_GRAVITY. */
 struct box {
     struct length width, height;
-    bool placed; /* +X+Y was given */
-    int x, y;    /* position of the part's top left pixel in the whole; valid if placed */
-    int gravity; /* index into the choices of BOX_GRAVITY; used if not placed */
+    bool has_position; /* +X+Y was given */
+    int x, y;          /* position of the part's top left pixel in the whole; valid if has_position */
+    int gravity;       /* index into the choices of BOX_GRAVITY; used if not has_position */
 };
 
 enum { BOX_MAX_SIDE = 1 << 20, BOX_MAX_PERCENT = 1000000 };
 
 /* Callback `unused` of gravity=: returns a message if +X+Y was given, otherwise NULL. */
-const char *box_placed(const void *params);
+const char *box_gravity_unused(const void *params);
 
 /* Rows of the option table. */
 #define BOX_SIZE(parser, text)                                                                               \
@@ -37,7 +37,7 @@ const char *box_placed(const void *params);
         .name = "gravity", .type = OPTION_CHOICE, .offset = offsetof(struct box, gravity),                   \
         .fallback = "center",                                                                                \
         .choices = "center|north|northeast|east|southeast|south|southwest|west|northwest", .help = (text),   \
-        .hint = "top is north, left is west", .unused = box_placed                                           \
+        .hint = "top is north, left is west", .unused = box_gravity_unused                                   \
     }
 
 /* Parse "200x150", "200x150+10+20", "50%" or "50%x100" into a struct box. A part is limited to 100 percent of
@@ -50,15 +50,15 @@ void box_print(FILE *file, const void *params);
 void box_set_size(const struct box *box, const struct shape *in, struct shape *out);
 
 /* A pixel, counted from the top left. */
-struct place {
+struct point {
     int x, y;
 };
 
 /* Returns the pixel of `whole` that is the top left pixel of `part`. */
-struct place box_place(const struct box *box, const struct shape *part, const struct shape *whole);
+struct point box_position(const struct box *box, const struct shape *part, const struct shape *whole);
 
-/* Divides a box of luma pixels for the chroma planes of subsampled video. `whole` and `part` are luma shapes.
- * Fails if the part does not begin at a chroma pixel. */
+/* Converts a box of luma pixels to one of chroma pixels, for subsampled video. `whole` and `part` are luma
+ * shapes. Fails if the part does not begin at a chroma pixel. */
 enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, const struct shape *part,
                                 const struct chroma *chroma, struct error *error);
 

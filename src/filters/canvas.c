@@ -4,8 +4,9 @@
  *                           pixel of that type
  *   from planes to planes   a warp that copies (filters/warp.h), with `fill` beyond the picture
  *
- * The fill's colour is sRGB. With --linear it is converted to light for planes, and for the samples of files
- * that hold light: floats without a profile. A gray picture gets the colour's gray, as --gray computes it. */
+ * With --linear the fill's colour is converted to light by the curve of sRGB: for planes, and for samples of
+ * files that contain light, which are floats without a profile. A gray picture gets the colour's gray, as
+ * --gray computes it. */
 #include "filters/canvas.h"
 
 #include "base/exact.h"
@@ -50,11 +51,11 @@ void canvas_print_fill(FILE *file, const void *params)
 }
 
 /* Returns the pixel of the canvas at which the picture begins. */
-static struct place canvas_place(const struct canvas *canvas, const struct shape *in)
+static struct point canvas_position(const struct canvas *canvas, const struct shape *in)
 {
     struct shape on_canvas = *in;
     box_set_size(&canvas->box, in, &on_canvas);
-    return box_place(&canvas->box, in, &on_canvas);
+    return box_position(&canvas->box, in, &on_canvas);
 }
 
 enum status canvas_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
@@ -69,7 +70,7 @@ enum status canvas_shape(const char *what, const void *params, const struct shap
                          struct error *error)
 {
     const struct canvas *canvas = params;
-    const struct place at = canvas_place(canvas, in);
+    const struct point at = canvas_position(canvas, in);
     box_set_size(&canvas->box, in, out);
     if (canvas->fill.kind == FILL_TRANSPARENT && !in->alpha)
         return fail(error, STATUS_FAILED, "%s color=transparent: the picture has no alpha", what);
@@ -88,7 +89,7 @@ enum status canvas_shape(const char *what, const void *params, const struct shap
 
 struct interval canvas_rows(const void *params, const struct shape *in, struct interval out)
 {
-    const int y = canvas_place(params, in).y;
+    const int y = canvas_position(params, in).y;
     const struct interval window = {out.begin - y, out.end - y};
     return ((const struct canvas *)params)->fill.kind == FILL_EDGE ? window
                                                                    : interval_clip(window, in->height);
@@ -96,12 +97,11 @@ struct interval canvas_rows(const void *params, const struct shape *in, struct i
 
 struct affine canvas_inverse_map(const void *params, const struct shape *in)
 {
-    const struct place at = canvas_place(params, in);
+    const struct point at = canvas_position(params, in);
     return (struct affine){1, 0, -at.x, 0, 1, -at.y};
 }
 
-/* With color=edge, rows above and below the picture may be far from the rows of the slice (mirror, wrap), so
- * slices need all rows. */
+/* With color=edge, the rows that mirror or wrap continues are far from the slice: slices need all rows. */
 struct stage_caps canvas_caps(const void *params)
 {
     struct stage_caps caps = move_caps(params);
@@ -109,36 +109,24 @@ struct stage_caps canvas_caps(const void *params)
     return caps;
 }
 
-/* True if the border rule continues the picture, so that no pixel is filled. */
-static bool uses_border(const struct run *run, const struct canvas *canvas)
-{
-    return canvas->fill.kind == FILL_EDGE && run->edge != EDGE_ZERO;
-}
-
-/* Return the light of an sRGB value, and the sRGB value of light (IEC 61966-2-1). */
-static double light_of_srgb(double value)
-{
-    return value <= 0.04045 ? value / 12.92 : exact_pow((value + 0.055) / 1.055, 2.4);
-}
-
-static double srgb_of_light(double light)
-{
-    return light <= 0.0031308 ? 12.92 * light : 1.055 * exact_pow(light, 1 / 2.4) - 0.055;
-}
-
-/* Computes the channels of the fill: in linear light if `is_light` is set, otherwise in sRGB. The weighted
- * sum (ITU-R BT.709, 3.2) is that of --gray: of light with --linear, otherwise of sRGB values. */
+/* Computes the channels of the fill: linear light if `is_light`, otherwise with the curve of sRGB (IEC
+ * 61966-2-1). Gray is a weighted sum (ITU-R BT.709, 3.2), as in --gray: of light with --linear, otherwise of
+ * encoded values. */
 static void canvas_fill_channels(const struct fill *fill, const struct shape *shape, bool is_light,
                                  double channels[4])
 {
     double colours[3], gray;
-    for (int i = 0; i < 3; i++)
-        colours[i] = shape->linear ? light_of_srgb(fill->colour[i]) : fill->colour[i];
+    for (int i = 0; i < 3; i++) {
+        const double value = fill->colour[i];
+        colours[i] = !shape->linear     ? value
+                     : value <= 0.04045 ? value / 12.92
+                                        : exact_pow((value + 0.055) / 1.055, 2.4);
+    }
     gray = 0.2126 * colours[0] + 0.7152 * colours[1] + 0.0722 * colours[2];
     const int count = shape->channels - shape->alpha;
     for (int c = 0; c < count; c++) {
         const double value = count == 3 ? colours[c] : gray;
-        channels[c] = shape->linear && !is_light ? srgb_of_light(value) : value;
+        channels[c] = shape->linear && !is_light ? exact_srgb(value) : value;
     }
     if (shape->alpha)
         channels[count] = fill->kind == FILL_COLOUR;
@@ -165,12 +153,13 @@ static enum status canvas_upload_fill(struct run *run, const struct canvas *canv
 static enum status canvas_move_samples(struct run *run, const struct canvas *canvas, const struct value *in,
                                        const struct value *out, struct error *error)
 {
-    const struct place place = canvas_place(canvas, &in->shape);
+    const struct point begin = canvas_position(canvas, &in->shape);
     const struct planes dst = value_planes(out);
     const struct { /* struct canvas of kernels/extend_samples.cl */
         cl_int x, y, picture_width, picture_height, width, first_row, rows, uses_border;
-    } at = {place.x,   place.y,       in->shape.width, in->shape.height,
-            dst.width, dst.first_row, dst.rows,        uses_border(run, canvas)};
+    } at = {
+        begin.x,   begin.y,       in->shape.width, in->shape.height,
+        dst.width, dst.first_row, dst.rows,        canvas->fill.kind == FILL_EDGE && run->edge != EDGE_ZERO};
     cl_mem fill;
     if (canvas_upload_fill(run, canvas, &out->shape, out->raster, &fill, error) != STATUS_OK)
         return STATUS_FAILED;

@@ -13,7 +13,7 @@ enum fill_kind { FILL_ZERO, FILL_EDGE, FILL_TRANSPARENT, FILL_COLOUR };
 /* The content of the canvas around the picture. */
 struct fill {
     int kind;         /* enum fill_kind */
-    double colour[3]; /* FILL_COLOUR: red, green and blue in sRGB; 1 is full scale */
+    double colour[3]; /* FILL_COLOUR: red, green and blue; 1 is full scale, with the curve of sRGB */
 };
 
 struct canvas {
@@ -33,8 +33,8 @@ struct canvas {
 enum status canvas_parse_fill(const char *text, void *field, struct error *error);
 void canvas_print_fill(FILE *file, const void *params);
 
-/* Computes the size. Fails if the canvas does not contain the picture, is larger than BOX_MAX_SIDE, or if a
- * picture without alpha would have a transparent border. `what` names the stage in messages. */
+/* Computes the size of the canvas. Fails if it does not contain the picture, is larger than BOX_MAX_SIDE, or
+ * would be transparent although there is no alpha. `what` names the stage in messages. */
 enum status canvas_shape(const char *what, const void *params, const struct shape *in, struct shape *out,
                          struct error *error);
 
@@ -48,12 +48,11 @@ struct affine canvas_inverse_map(const void *params, const struct shape *in);
  * needs_all_rows. */
 struct stage_caps canvas_caps(const void *params);
 
-/* Fails if the color is not edge (0 is not black in video), or if the picture would begin inside a chroma
- * pixel. */
+/* Fails unless color=edge (0 is not black in video), and if the picture would begin inside a chroma pixel. */
 enum status canvas_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error);
 
-/* Enqueues the move: of unconverted samples from in->raster to out->raster if there is one, otherwise of
- * planes. Allocates the output's planes. */
+/* Enqueues the move: of the file's samples if there is out->raster, otherwise of planes. Allocates the planes
+ * of `out`. */
 enum status canvas_image(struct run *run, const void *params, const struct value *in, struct value *out,
                          struct error *error);
 

@@ -1,10 +1,11 @@
-/* Minimum and maximum of squares, by a running extreme along each axis (kernels/extremum.cl).
+/* Minimum and maximum of squares (kernels/extremum.cl): passes along x, then along y.
  *
- * Each pass combines RADIX samples that already have the extreme of a run of samples, so the cost grows with
- * the logarithm of the radius: 0.09 s for 2048x2048 at radius 127, where other ranks took 4.2 s. */
+ * Each pass combines RADIX samples, which are already the extremes of runs of samples: of 1, 8, 64, ... So an
+ * axis takes as many passes as the radius has octal digits: 0.09 s for 2048x2048 at radius 127, where other
+ * ranks took 4.2 s. */
 #include "filters/extrema.h"
 
-/* Samples that a pass combines, each the extreme of a run of samples of the pass before. */
+/* Number of samples that a pass combines. */
 enum { RADIX = 8 };
 
 /* The same layout as struct window of kernels/extremum.cl. */
@@ -25,8 +26,8 @@ static enum status allocate_like(struct run *run, const struct planes *src, stru
 }
 
 /* Enqueues one pass. */
-static enum status run_pass(struct run *run, const struct window *window, const struct planes *src,
-                            const struct planes *dst, struct error *error)
+static enum status extrema_pass(struct run *run, const struct window *window, const struct planes *src,
+                                const struct planes *dst, struct error *error)
 {
     struct kernel_launch work = run_work(run, "extremum", "extremum", dst);
     work.vector_width = VECTOR_WINDOW;
@@ -35,25 +36,25 @@ static enum status run_pass(struct run *run, const struct window *window, const 
 }
 
 /* Enqueues all passes along one axis. A run begins at its sample. Its length grows by a factor of RADIX while
- * it is at most radius + 1. A window that begins beyond the border therefore contains the whole run at the
- * border, so clamping the position of a run (map_index() of the kernel) adds no foreign sample. */
-static enum status run_axis(struct run *run, int radius, const struct window *along, const struct planes *src,
-                            const struct planes *dst, struct error *error)
+ * it is at most radius + 1, so a window that begins beyond the border contains the whole run at the border.
+ * Therefore the kernel may clamp the position of a run (map_index()). */
+static enum status extrema_along(struct run *run, int radius, const struct window *along,
+                                 const struct planes *src, const struct planes *dst, struct error *error)
 {
-    const struct interval held = {src->first_row, src->first_row + src->rows};
-    struct planes at = *src, next;
+    const struct interval rows = {src->first_row, src->first_row + src->rows};
+    struct planes from = *src, next;
     struct window window = *along;
     int length = 1;
     for (; length * RADIX <= radius + 1; length *= RADIX) {
         window.step = length;
         window.count = RADIX;
         window.reach = (RADIX - 1) * length;
-        if (allocate_like(run, src, held, &next, error) != STATUS_OK ||
-            run_pass(run, &window, &at, &next, error) != STATUS_OK)
+        if (allocate_like(run, src, rows, &next, error) != STATUS_OK ||
+            extrema_pass(run, &window, &from, &next, error) != STATUS_OK)
             return STATUS_FAILED;
         if (length > 1)
-            run_scratch_release(run, &at);
-        at = next;
+            run_scratch_release(run, &from);
+        from = next;
     }
     /* The last pass covers the window of 2 * radius + 1 samples; its last two runs may overlap. */
     window.first = -radius;
@@ -61,9 +62,9 @@ static enum status run_axis(struct run *run, int radius, const struct window *al
     window.reach = 2 * radius + 1 - length;
     window.count = ceil_div(window.reach, length) + 1;
     window.zero_margin = run->edge == EDGE_ZERO ? radius : 0;
-    const enum status status = run_pass(run, &window, &at, dst, error);
+    const enum status status = extrema_pass(run, &window, &from, dst, error);
     if (length > 1)
-        run_scratch_release(run, &at);
+        run_scratch_release(run, &from);
     return status;
 }
 
@@ -75,11 +76,11 @@ enum status extrema_find(struct run *run, int radius, bool largest, int alpha_ch
     struct window down = across;
     struct planes between;
     down.down = 1;
-    const struct interval held = {src->first_row, src->first_row + src->rows};
-    if (allocate_like(run, src, held, &between, error) != STATUS_OK ||
-        run_axis(run, radius, &across, src, &between, error) != STATUS_OK)
+    const struct interval rows = {src->first_row, src->first_row + src->rows};
+    if (allocate_like(run, src, rows, &between, error) != STATUS_OK ||
+        extrema_along(run, radius, &across, src, &between, error) != STATUS_OK)
         return STATUS_FAILED;
-    const enum status status = run_axis(run, radius, &down, &between, dst, error);
+    const enum status status = extrema_along(run, radius, &down, &between, dst, error);
     run_scratch_release(run, &between);
     return status;
 }
@@ -87,11 +88,11 @@ enum status extrema_find(struct run *run, int radius, bool largest, int alpha_ch
 enum status extrema_open(struct run *run, int radius, bool closes, const struct planes *src,
                          struct interval rows, struct planes *dst, struct error *error)
 {
-    /* The second operation needs the first one's result in more rows; in all rows if these wrap around. */
-    const struct interval around = extrema_source_rows(radius, rows),
-                          clipped = interval_clip(around, src->height);
-    const bool beyond = around.begin < 0 || around.end > src->height;
-    const struct interval needed = beyond && run->edge == EDGE_WRAP ? rows_full(src->height) : clipped;
+    /* The second operation needs more rows of the first one's result; all rows if they wrap around. */
+    struct interval needed = extrema_source_rows(radius, rows);
+    if (run->edge == EDGE_WRAP && (needed.begin < 0 || needed.end > src->height))
+        needed = rows_full(src->height);
+    needed = interval_clip(needed, src->height);
     struct planes first;
     if (allocate_like(run, src, needed, &first, error) != STATUS_OK ||
         extrema_find(run, radius, closes, -1, src, &first, error) != STATUS_OK ||

@@ -1,8 +1,7 @@
-/* Minima and maxima of square windows of any size (kernels/extremum.cl): gray-scale erosion, dilation,
- * opening and closing.
+/* Minima and maxima of square windows of any size: gray-scale erosion, dilation, opening and closing.
  *
- * Each axis takes as many passes as the radius has octal digits. Functions only enqueue work; their scratch
- * planes are released before they return. A struct run belongs to one thread. */
+ * Functions only enqueue work; their scratch planes are released before they return. A struct run belongs to
+ * one thread. */
 #ifndef CLIMG_FILTERS_EXTREMA_H
 #define CLIMG_FILTERS_EXTREMA_H
 
@@ -17,8 +16,9 @@ struct interval extrema_source_rows(int radius, struct interval out);
 enum status extrema_find(struct run *run, int radius, bool largest, int alpha_channel,
                          const struct planes *src, const struct planes *dst, struct error *error);
 
-/* Enqueues an opening, the maximum of the minimum, which removes bright objects smaller than the window; or a
- * closing, the minimum of the maximum, which removes dark ones. Allocates *dst as scratch for `rows`. */
+/* Enqueues an opening, the maximum of the minimum, which removes bright objects smaller than the window. If
+ * `closes`, a closing, the minimum of the maximum, which removes dark ones. Allocates *dst as scratch planes
+ * with `rows`. */
 enum status extrema_open(struct run *run, int radius, bool closes, const struct planes *src,
                          struct interval rows, struct planes *dst, struct error *error);
 

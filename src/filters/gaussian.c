@@ -6,10 +6,9 @@
  * A Gaussian equals three successive Gaussians whose variances add up to its own. The first is evaluated only
  * every sigma / 2 pixels (at most 12), the second smooths these coarse samples, the third interpolates them.
  *
- * Aliasing: sampling mixes frequencies that differ by one per sample. With standard deviations s, m and s in
- * coarse samples and S^2 = 2 s^2 + m^2, at most 2 exp(-2 (pi s)^2 (1 - (s / S)^2)) of an alias remains: 3e-6
- * for s = 0.93 and S = 2, less for larger S. Truncation at 5 s adds the rest of the 5e-6 that gaussian.h
- * promises.
+ * Aliasing: sampling mixes frequencies that differ by 1 per coarse sample. With standard deviations s, m and
+ * s in coarse samples and S^2 = 2 s^2 + m^2, at most 2 exp(-2 (pi s)^2 (1 - (s / S)^2)) of an alias remains:
+ * 3e-6 for s = 0.93 and S = 2, less for larger S. Truncation at 5 s adds the rest of gaussian.h's 5e-6.
  *
  * --blur 50 of 4096x4096 RGB takes 0.33 s of processor time (TIFF to TIFF), --blur 5 0.57.
  *
@@ -22,8 +21,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Radius of an untruncated filter in standard deviations, measured to the outer edge of its last pixel. */
-static const double UNTRUNCATED = 4.75;
+/* Radius of a filter without truncate=, in standard deviations, to the outer edge of its last pixel. */
+static const double FULL_RADIUS = 4.75;
 
 /* Smallest sigma for the coarse grid. On GPUs the full grid is faster below 6; on two cores of a CPU,
  * below 4. One limit for both keeps results equal on all devices. */
@@ -31,19 +30,19 @@ static const double COARSE_MIN_SIGMA = 6;
 
 /* Coarse samples per standard deviation, and the largest distance between them in pixels. The limit keeps the
  * source rows of a coarse row in a core's cache. */
-enum { SAMPLES = 2, MAX_SPACING = 12 };
+enum { SAMPLES_PER_SIGMA = 2, MAX_SPACING = 12 };
 
 /* Coarse samples computed beyond each border for clamp and zero: the reach of the Gaussians that reduce and
  * interpolate. All samples beyond this margin are equal. */
 enum { MARGIN = 6 };
 
 /* Standard deviation of the reducing and the interpolating Gaussian, in coarse samples: s above. */
-static const double SIGMA = 0.93;
+static const double RESAMPLING_SIGMA = 0.93;
 
-/* Returns sigma along an axis in pixels of the plane. */
-static double sigma_along(const struct gaussian *gaussian, int by)
+/* Returns sigma along an axis in pixels of the plane. `divisor` is gaussian->across or down. */
+static double sigma_along(const struct gaussian *gaussian, int divisor)
 {
-    return gaussian->sigma / (by > 0 ? by : 1);
+    return gaussian->sigma / (divisor > 0 ? divisor : 1);
 }
 
 /* Returns 2 * *taps numbers: the Gaussian, with the sum 1, then its derivative. The derivative is positive on
@@ -51,7 +50,7 @@ static double sigma_along(const struct gaussian *gaussian, int by)
  * failure. */
 static float *make_weights(double sigma, double truncate, int *taps, struct error *error)
 {
-    const int radius = (int)(truncate > 0 ? floor(truncate * sigma + 0.5) : ceil(UNTRUNCATED * sigma - 0.5));
+    const int radius = (int)(truncate > 0 ? floor(truncate * sigma + 0.5) : ceil(FULL_RADIUS * sigma - 0.5));
     *taps = 2 * radius + 1;
     float *weights = allocate_zeroed(2 * (size_t)*taps, sizeof *weights, "filter weights", error);
     double sum = 0;
@@ -72,7 +71,7 @@ enum status gaussian_make(void *params, struct error *error)
                  truncate = gaussian->truncate;
     gaussian->x_weights = gaussian->y_weights = NULL;
     /* The coarse grid has no weights. Its samples must be at least a pixel apart on both axes. */
-    if (truncate == 0 && fmax(x, y) >= COARSE_MIN_SIGMA && fmin(x, y) >= SAMPLES)
+    if (truncate == 0 && fmax(x, y) >= COARSE_MIN_SIGMA && fmin(x, y) >= SAMPLES_PER_SIGMA)
         return STATUS_OK;
     gaussian->x_weights = make_weights(x, truncate, &gaussian->x_taps, error);
     if (gaussian->x_weights)
@@ -96,36 +95,33 @@ void gaussian_free(void *params)
     free(gaussian->y_weights);
 }
 
-static struct axis filter_axis(const float *weights, int taps, int n, enum edge edge)
-{
-    return axis_filtered(weights, taps, -(taps / 2), n, edge);
-}
-
-/* The same axis in the three products: to the coarse grid, on the grid, back to pixels. */
+/* An axis in the three products: from pixels to the coarse grid, on the grid, back to pixels. */
 struct coarse {
     struct axis reduce, smooth, interpolate;
 };
 
-/* Divides the axis evenly into coarse samples, so that mirroring and wrapping commute with the reduction. The
- * Gaussian on the grid has the variance that the other two leave. */
+/* Divides the axis evenly into coarse samples, so that the grid can be mirrored and wrapped like the picture.
+ * The Gaussian on the grid has the variance that the other two leave. */
 static struct coarse coarse_axis(double sigma, int n, enum edge edge)
 {
-    const int grid = (int)ceil(n / fmin(sigma / SAMPLES, MAX_SPACING));
+    const int grid = (int)ceil(n / fmin(sigma / SAMPLES_PER_SIGMA, MAX_SPACING));
     const int margin = edge == EDGE_CLAMP || edge == EDGE_ZERO ? MARGIN : 0, count = grid + 2 * margin;
-    const double whole = sigma * grid / n, rest = sqrt(whole * whole - 2 * SIGMA * SIGMA);
+    const double total = sigma * grid / n,
+                 rest = sqrt(total * total - 2 * RESAMPLING_SIGMA * RESAMPLING_SIGMA);
     return (struct coarse){
         .reduce = {.samples = n,
                    .outputs = count,
                    .edge = edge,
-                   .resize = {RESIZE_GAUSSIAN, SIGMA, .from = n, .to = grid, .begin = -margin}},
+                   .resize = {RESIZE_GAUSSIAN, RESAMPLING_SIGMA, .from = n, .to = grid, .begin = -margin}},
         .smooth = {.samples = count,
                    .outputs = count,
                    .edge = edge,
                    .resize = {RESIZE_GAUSSIAN, rest, .from = count, .to = count}},
-        .interpolate = {.samples = count,
-                        .outputs = n,
-                        .edge = edge,
-                        .resize = {RESIZE_GAUSSIAN, SIGMA, .from = grid, .to = n, .margin = margin}}};
+        .interpolate = {
+            .samples = count,
+            .outputs = n,
+            .edge = edge,
+            .resize = {RESIZE_GAUSSIAN, RESAMPLING_SIGMA, .from = grid, .to = n, .margin = margin}}};
 }
 
 /* Sets the axes of a picture of width x height. */
@@ -146,19 +142,19 @@ struct interval gaussian_rows(const void *params, const struct shape *in, struct
 {
     const struct gaussian *gaussian = params;
     if (gaussian->x_weights) {
-        const struct axis y = filter_axis(gaussian->y_weights, gaussian->y_taps, in->height, EDGE_CLAMP);
+        const struct axis y = axis_filtered(gaussian->y_weights, gaussian->y_taps, in->height, EDGE_CLAMP);
         return axis_source_rows(&y, out);
     }
     const double sigma = sigma_along(gaussian, gaussian->down);
-    /* The edge is not known here. It decides about the margin, which moves the blocks of PRODUCT_ROWS: return
-       the rows for both cases. */
+    /* The border rule, unknown here, decides about the margin, which moves the blocks of PRODUCT_ROWS: return
+     * the rows for both cases. */
     return interval_union(coarse_source_rows(sigma, in->height, EDGE_CLAMP, out),
                           coarse_source_rows(sigma, in->height, EDGE_MIRROR, out));
 }
 
-/* Runs a product into new scratch planes. */
-static enum status to_scratch(struct run *run, struct product *product, struct interval rows,
-                              struct error *error)
+/* Enqueues a product whose dst becomes scratch planes. */
+static enum status product_to_scratch(struct run *run, struct product *product, struct interval rows,
+                                      struct error *error)
 {
     if (run_scratch(run, product->x.outputs, product->y.outputs, rows, 1, product->src.channels,
                     &product->dst, error) != STATUS_OK)
@@ -166,7 +162,7 @@ static enum status to_scratch(struct run *run, struct product *product, struct i
     return product_run(run, product, error);
 }
 
-/* Enqueues the first two products. *product becomes the third one, which interpolates their result. */
+/* Enqueues the first two of the three products. *product becomes the third one. */
 static enum status blur_coarse(struct run *run, const struct gaussian *gaussian, struct product *product,
                                struct error *error)
 {
@@ -178,7 +174,7 @@ static enum status blur_coarse(struct run *run, const struct gaussian *gaussian,
     /* Planes are read and written here, but equal rasters select the same program (product.h). */
     struct product reduced = {
         x.reduce, y.reduce, epilogue_copy, .src = *src, .read = product->read, .write = product->write};
-    if (to_scratch(run, &reduced, axis_inside_rows(&y.smooth, needed), error) != STATUS_OK)
+    if (product_to_scratch(run, &reduced, axis_inside_rows(&y.smooth, needed), error) != STATUS_OK)
         return STATUS_FAILED;
     struct product smoothed = {x.smooth,
                                y.smooth,
@@ -186,7 +182,7 @@ static enum status blur_coarse(struct run *run, const struct gaussian *gaussian,
                                .src = reduced.dst,
                                .read = product->read,
                                .write = product->write};
-    if (to_scratch(run, &smoothed, needed, error) != STATUS_OK)
+    if (product_to_scratch(run, &smoothed, needed, error) != STATUS_OK)
         return STATUS_FAILED;
     run_scratch_release(run, &reduced.dst);
     product->x = x.interpolate;
@@ -195,23 +191,22 @@ static enum status blur_coarse(struct run *run, const struct gaussian *gaussian,
     return STATUS_OK;
 }
 
-/* Allocates `out`. *product becomes the last product, which computes `out`; enqueues the products before it.
- */
+/* Allocates `out`, and enqueues all products but the last one, which becomes *product. */
 static enum status gaussian_prepare(struct run *run, const struct gaussian *gaussian,
                                     const struct epilogue *epilogue, const struct value *in,
                                     struct value *out, struct product *product, struct error *error)
 {
     if (!out->raster && run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    *product =
-        (struct product){.x = filter_axis(gaussian->x_weights, gaussian->x_taps, in->shape.width, run->edge),
-                         .y = filter_axis(gaussian->y_weights, gaussian->y_taps, in->shape.height, run->edge),
-                         .epilogue = *epilogue,
-                         .src = value_planes(in),
-                         .dst = value_planes(out),
-                         .other = in->planes[0],
-                         .read = in->raster,
-                         .write = out->raster};
+    *product = (struct product){
+        .x = axis_filtered(gaussian->x_weights, gaussian->x_taps, in->shape.width, run->edge),
+        .y = axis_filtered(gaussian->y_weights, gaussian->y_taps, in->shape.height, run->edge),
+        .epilogue = *epilogue,
+        .src = value_planes(in),
+        .dst = value_planes(out),
+        .other = in->planes[0],
+        .read = in->raster,
+        .write = out->raster};
     return gaussian->x_weights ? STATUS_OK : blur_coarse(run, gaussian, product, error);
 }
 
@@ -230,8 +225,9 @@ enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, cons
  *                 ▲                    │
  *                 └── sums of the other rows, for the next part
  *
- * So no row of the picture is read twice. With a product for each part, and its halo, the stages before
- * computed half of the rows of a page twice: 36 ms of processor time for 35 megapixels that are rotated. */
+ * So no row of the picture is read twice. With a product for each part, which has a halo, the stages before
+ * the blur computed half of the rows of a page twice: 36 ms of processor time for a rotation of 35
+ * megapixels. */
 
 enum status gaussian_grid_begin(struct run *run, const void *params, const struct shape *in,
                                 struct analysis_result *result, struct error *error)
@@ -243,10 +239,10 @@ enum status gaussian_grid_begin(struct run *run, const void *params, const struc
                       &result->planes[1], error);
 }
 
-/* Finds the outputs of an axis, in whole blocks, whose windows have rows of the part (*touched), and those
- * whose windows end in it (*complete). */
-static void grid_rows(const struct axis *axis, struct interval part, struct interval *touched,
-                      struct interval *complete)
+/* Finds the grid rows, in whole blocks, whose windows have rows of the part (*touched), and those whose
+ * windows end in it (*complete). */
+static void find_grid_rows(const struct axis *axis, struct interval part, struct interval *touched,
+                           struct interval *complete)
 {
     *touched = *complete = (struct interval){axis->outputs, 0};
     for (int o = 0; o < axis->outputs; o += PRODUCT_ROWS) {
@@ -259,21 +255,21 @@ static void grid_rows(const struct axis *axis, struct interval part, struct inte
     }
 }
 
-/* result->planes[2] has the sums of the rows that the part above has begun. */
+/* result->planes[2] has the sums of the grid rows that earlier parts have begun. */
 enum status gaussian_grid_add(struct run *run, const void *params, const struct value *in,
                               struct interval part, struct analysis_result *result, struct error *error)
 {
     static const float one = 1;
     const struct gaussian *gaussian = params;
     const struct planes *src = &in->planes[0];
-    const struct planes *before = part.begin > 0 ? &result->planes[2] : src; /* src: not read */
+    const struct planes *before = part.begin > 0 ? &result->planes[2] : src; /* src is not read */
     const cl_int2 range = {{part.begin, part.end}};
     struct coarse x, y;
     struct interval touched, complete;
     struct planes sums;
     cl_mem table;
     coarse_axes(gaussian, in->shape.width, in->shape.height, run->edge, &x, &y);
-    grid_rows(&y.reduce, part, &touched, &complete);
+    find_grid_rows(&y.reduce, part, &touched, &complete);
 
     /* Add the part. */
     if (axis_table(run, &y.reduce, (struct blocking){PRODUCT_ROWS, 1, false}, &table, error) != STATUS_OK ||
@@ -288,7 +284,7 @@ enum status gaussian_grid_add(struct run *run, const void *params, const struct 
 
     /* Reduce complete rows along x. Along y the product copies them. */
     const struct product across = {x.reduce,
-                                   axis_filtered(&one, 1, 0, y.reduce.outputs, run->edge),
+                                   axis_filtered(&one, 1, y.reduce.outputs, run->edge),
                                    epilogue_copy,
                                    .src = sums,
                                    .dst = result->planes[1],

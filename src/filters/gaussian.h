@@ -1,7 +1,7 @@
 /* Gaussian filters of any width, as separable products (filters/product.h): blurs and gradients.
  *
- * Results are within 5e-6 of full scale of the sampled, untruncated Gaussian. The cost per pixel hardly grows
- * with sigma. Each output depends on a window only, so slices do not change a bit.
+ * Errors are at most 5e-6 of full scale, compared with the sampled, untruncated Gaussian. The cost per pixel
+ * hardly grows with sigma. Results do not depend on slices.
  *
  * Ownership: gaussian_make() allocates the weights, gaussian_free() frees them. Between the two a struct
  * gaussian is read-only and may be shared by threads. */
@@ -10,15 +10,20 @@
 
 #include "filters/product.h"
 
-/* Must be the first member of the params of a stage that smooths by a Gaussian. The options fill in sigma and
- * truncate, gaussian_make() the rest. */
+/* Must be the first member of the params of a stage that smooths by a Gaussian. */
 struct gaussian {
-    double sigma;       /* pixels */
-    double truncate;    /* the radius is floor(truncate * sigma + 0.5), as in scipy.ndimage.gaussian_filter;
-                         * 0: cut off where the rest weighs less than 2.1e-6 */
-    int across, down;   /* sigma is divided by these along x and y, for subsampled chroma; 0 means 1 */
-    int x_taps, y_taps; /* number of taps */
-    float *x_weights, *y_weights; /* taps of the filter, then of its derivative; NULL: uses the coarse grid */
+    /* Options. */
+    double sigma;    /* pixels */
+    double truncate; /* the radius is floor(truncate * sigma + 0.5), as in scipy.ndimage.gaussian_filter; 0:
+                      * cut off where the rest weighs less than 2.1e-6 */
+
+    /* Set by gaussian_adapt_to_chroma: divisors of sigma along x and y; 0 means 1. */
+    int across, down;
+
+    /* Set by gaussian_make: the Gaussian's weights, then as many of its derivative. NULL: the coarse grid is
+     * used. */
+    int x_taps, y_taps;
+    float *x_weights, *y_weights;
 };
 
 /* Row of the option table for truncate=. */
@@ -39,9 +44,8 @@ enum status gaussian_adapt_to_chroma(void *params, const struct chroma *chroma, 
 enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct epilogue *epilogue,
                           const struct value *in, struct value *out, struct error *error);
 
-/* The coarse grid of a wide blur (x_weights is NULL) of a whole picture, computed in an analysis pass
- * (struct analysis of engine/stage.h). A slice of the blur then needs no rows but its own. These are
- * the callbacks of the pass; the result has the grid in planes[0]. */
+/* Callbacks of an analysis pass that computes the coarse grid of a wide blur (x_weights is NULL) of the whole
+ * picture, in planes[0] of the result. A slice of the blur then needs no other rows of the picture. */
 enum status gaussian_grid_begin(struct run *run, const void *params, const struct shape *in,
                                 struct analysis_result *result, struct error *error);
 enum status gaussian_grid_add(struct run *run, const void *params, const struct value *in,
@@ -49,8 +53,7 @@ enum status gaussian_grid_add(struct run *run, const void *params, const struct 
 enum status gaussian_grid_end(struct run *run, const void *params, const struct shape *in,
                               struct analysis_result *result, struct error *error);
 
-/* Enqueues the blur that a grid describes, and allocates the planes of `out`. The same bits as gaussian_blur.
- */
+/* Enqueues the blur from its coarse grid, with the bits of gaussian_blur. Allocates the planes of `out`. */
 enum status gaussian_interpolate(struct run *run, const struct gaussian *gaussian, const struct planes *grid,
                                  struct value *out, struct error *error);
 

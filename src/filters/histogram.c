@@ -1,12 +1,14 @@
-/* Histograms on the device and searches in them on the host.
+/* Histograms are counted on the device and searched on the host:
  *
  *   zeroed counters -> find_origin (floats: first row) -> count (row by row) -> read, add up copies -> find
  *
- * Bins: integer samples have 2^17 bins on each side of 0. Floats are counted by the upper bits of their
- * distance from the origin, which gives each distance 11 significant bits in 2^18 bins on each side.
+ * Bins: integer samples have LINEAR_BINS bins on each side of 0, up to 2 times full scale. Larger ones, which
+ * --range and sums of pictures have, are counted by the upper bits of their floats in DISTANT_BINS bins: 11
+ * significant bits. Floats are counted by the upper bits of their distance from the origin.
  *
- * A large picture is counted in COPIES copies: copy i counts rows i, i + COPIES, and so on. On CPU devices
- * each copy has its own thread; on GPUs fewer work-items compete for one counter. */
+ * A large picture is counted in COPIES copies of the histogram, each for a part of the rows. On CPU devices
+ * each copy has its own thread; on GPUs fewer work-items compete for one counter. Huge pictures have more
+ * copies, so that no 32-bit counter overflows. */
 #include "filters/histogram.h"
 
 #include <math.h>
@@ -15,13 +17,21 @@
 
 /* Layout of a histogram in words, the same as in kernels/point.cl: bins, the number of missing values at
  * index bins, the origin at index bins + ORIGIN, the next histogram at index bins + SPARE. SHIFT is the
- * number of float bits that are dropped. */
-enum { INTEGER_BINS = 1 << 18, FLOAT_BINS = 1 << 19, ORIGIN = 8, SPARE = 16, SHIFT = 13 };
+ * number of lowest bits of a float that its bin ignores. */
+enum {
+    LINEAR_BINS = 1 << 17,
+    DISTANT_BINS = 1 << 15,
+    INTEGER_BINS = 2 * (LINEAR_BINS + DISTANT_BINS),
+    FLOAT_BINS = 1 << 19,
+    ORIGIN = 8,
+    SPARE = 16,
+    SHIFT = 13
+};
 
-/* Number of copies of the histogram of a picture with more than LARGE pixels. */
-enum { COPIES = 4, LARGE = 1 << 20 };
+/* Number of copies for a picture with more than LARGE_PICTURE pixels. */
+enum { COPIES = 4, LARGE_PICTURE = 1 << 20 };
 
-/* Samples that one copy may count: its counters have 32 bits. */
+/* Largest number of samples that one copy counts. */
 static const int64_t MAX_SAMPLES = (int64_t)1 << 31;
 
 /* ---------------------------------------------------------------- numbers given by the user */
@@ -88,25 +98,25 @@ float amount_value(const struct shape *shape, const struct amount *amount)
 
 /* ---------------------------------------------------------------- counting */
 
-/* True for pictures from float files, whose full scale is 1. A stack of integer files is counted as integers,
- * although its samples are floats (shape->floats). */
-static bool holds_floats(const struct shape *shape)
+/* True if values are counted as floats: for float files, whose full scale is 1. Stacks of integer files and
+ * files with --range are counted as integers, although samples may be floats (shape->floats). */
+static bool counts_floats(const struct shape *shape)
 {
     return shape->full == 1;
 }
 
 static int bin_count(const struct shape *shape)
 {
-    return holds_floats(shape) ? FLOAT_BINS : INTEGER_BINS;
+    return counts_floats(shape) ? FLOAT_BINS : INTEGER_BINS;
 }
 
-/* Distance between two histograms in words. */
+/* Returns the number of words from histogram to histogram. */
 static int histogram_spacing(const struct shape *shape)
 {
     return bin_count(shape) + SPARE;
 }
 
-/* Returns the number of histograms: one per colour channel, or one. */
+/* Returns the number of histograms: one, or one for each colour channel. */
 static int histogram_count(const struct histogram_search_params *search, const struct shape *shape)
 {
     return search->each ? shape->channels - shape->alpha : 1;
@@ -116,7 +126,7 @@ int histogram_copies(const struct shape *shape)
 {
     const int64_t pixels = (int64_t)shape->width * shape->height,
                   needed = pixels * shape->channels / MAX_SAMPLES + 1;
-    const int preferred = pixels > LARGE ? COPIES : 1;
+    const int preferred = pixels > LARGE_PICTURE ? COPIES : 1;
     return needed > preferred ? (int)needed : preferred;
 }
 
@@ -138,7 +148,7 @@ static enum status histogram_add(struct run *run, const void *params, const stru
     const cl_int2 range = {{rows.begin, rows.end}};
     const cl_int copies = histogram_copies(shape), histograms = histogram_count(params, shape),
                  colours = shape->channels - shape->alpha, alpha = shape_alpha(shape),
-                 floats = holds_floats(shape);
+                 floats = counts_floats(shape);
     /* The origin must be known before the first float is counted. */
     if (floats && rows.begin == 0) {
         struct kernel_launch find = run_work(run, "point", "find_origin", src);
@@ -166,11 +176,15 @@ static enum status histogram_add(struct run *run, const void *params, const stru
 
 double histogram_value(const struct histogram *histogram, int bin)
 {
-    const int half = histogram->bins / 2, number = bin < half ? half - 1 - bin : bin - half;
-    const uint32_t bits = (uint32_t)number << SHIFT;
+    const int half = histogram->bins / 2, side = bin < half ? half - 1 - bin : bin - half;
+    const float two = 2;
+    uint32_t bits = 0;
     float distance;
-    if (!histogram->floats)
+    if (!histogram->floats && side < LINEAR_BINS)
         return (bin - half) / 65535.0;
+    if (!histogram->floats)
+        memcpy(&bits, &two, sizeof bits);
+    bits += (uint32_t)(histogram->floats ? side : side - LINEAR_BINS) << SHIFT;
     memcpy(&distance, &bits, sizeof distance);
     return (double)histogram->origin + (double)(bin < half ? -distance : distance);
 }
@@ -191,15 +205,15 @@ void histogram_ends(const struct histogram *histogram, double percent, float fou
     found[1] = (float)histogram_value(histogram, high);
 }
 
-/* Reads the copies of histogram number `index` of `histograms` and adds them up in `sums`, an array of all
- * bins. `counts` is scratch of bins + 1 words. Adds the number of NaN and infinities to *missing. */
+/* Reads histogram `index` of `histograms`: adds up its copies in `sums`, which has an element for each bin.
+ * `counts` is scratch of bins + 1 words. Adds the number of NaN and infinities to *missing. */
 static enum status histogram_read(struct run *run, const struct shape *shape, cl_mem counters, int index,
                                   int histograms, cl_uint *counts, uint64_t *sums,
                                   struct histogram *histogram, uint64_t *missing, struct error *error)
 {
     const int bins = bin_count(shape);
     memset(sums, 0, (size_t)bins * sizeof *sums);
-    *histogram = (struct histogram){.counts = sums, .bins = bins, .floats = holds_floats(shape)};
+    *histogram = (struct histogram){.counts = sums, .bins = bins, .floats = counts_floats(shape)};
     for (int i = index; i < histograms * histogram_copies(shape); i += histograms) {
         const size_t first = (size_t)i * (size_t)histogram_spacing(shape);
         if (words_read(run->device, counters, first, (size_t)bins + 1, counts, true, error) != STATUS_OK)
@@ -215,7 +229,7 @@ static enum status histogram_read(struct run *run, const struct shape *shape, cl
                       &histogram->origin, true, error);
 }
 
-/* Searches all counted histograms, and waits for them. A result for all colours is copied to each channel. */
+/* Waits for the counts and searches all histograms. */
 static enum status histogram_end(struct run *run, const void *params, const struct shape *shape,
                                  struct analysis_result *result, struct error *error)
 {
@@ -272,17 +286,17 @@ enum status histogram_search(struct run *run, const void *params, const struct v
                              struct error *error)
 {
     const struct analysis_result *result = run_analysis_result(run, params);
-    struct analysis_result own = {.words = NULL};
-    enum status status = STATUS_OK;
-    if (!result) {
-        result = &own;
-        status = histogram_begin(run, params, &in->shape, &own, error);
-        if (status == STATUS_OK)
-            status = histogram_add(run, params, in, rows_full(in->shape.height), &own, error);
-        if (status == STATUS_OK)
-            status = histogram_end(run, params, &in->shape, &own, error);
+    if (result) {
+        memcpy(found, result->numbers, sizeof result->numbers);
+        return STATUS_OK;
     }
-    memcpy(found, result->numbers, sizeof result->numbers);
+    struct analysis_result own = {.words = NULL};
+    enum status status = histogram_begin(run, params, &in->shape, &own, error);
+    if (status == STATUS_OK)
+        status = histogram_add(run, params, in, rows_full(in->shape.height), &own, error);
+    if (status == STATUS_OK)
+        status = histogram_end(run, params, &in->shape, &own, error);
+    memcpy(found, own.numbers, sizeof own.numbers);
     memory_release(own.words);
     return status;
 }

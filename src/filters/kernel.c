@@ -8,6 +8,7 @@
 #include "filters/kernel.h"
 
 #include "base/sums.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <float.h>
@@ -20,8 +21,9 @@
  * the largest weight. */
 static const double RANK_TOLERANCE = 1e-6;
 
-/* Largest sum that counts as 0, as a fraction of the sum of absolute values. */
-static const double ZERO_SUM = 1e-9;
+/* Largest sum that counts as 0, as a fraction of the sum of absolute values: for the division by it, and for
+ * is_differential, where weights may be rounded to six digits. */
+static const double ZERO_DIVISOR = 1e-9, ZERO_SUM = 1e-6;
 
 /* Largest file in bytes: KERNEL_MAX_SIZE squared numbers of 30 characters. */
 enum { FILE_MAX = 32 << 20 };
@@ -37,8 +39,8 @@ static bool is_separator(char c)
     return c == ' ' || c == '\t' || c == ',' || c == '\r';
 }
 
-/* Fails at a text that is no number. Other programs separate the rows of a matrix by / or ;, so the message
- * mentions @FILE if one of them follows. */
+/* Fails at a text that is no number. The message mentions @FILE if it contains / or ;, which separate the
+ * rows of a matrix in other programs. */
 static enum status reject_number(const char *text, struct error *error)
 {
     const int length = (int)strcspn(text, " \t,\r\n");
@@ -47,16 +49,16 @@ static enum status reject_number(const char *text, struct error *error)
                 divides ? "; write a matrix into a file, one row per line, and use @FILE" : "");
 }
 
-/* Appends the numbers of a text up to `stop`, '#', a newline or the end, and sets *end to that position. */
+/* Appends the numbers of a text up to `stop`, '#', a newline or the end. Sets *end to that position. */
 static enum status kernel_scan(const char *text, char stop, struct number_list *numbers, const char **end,
                                struct error *error)
 {
     while (is_separator(*text))
         text++;
     while (*text && *text != stop && *text != '\n' && *text != '#') {
-        char *after;
-        double value = strtod(text, &after);
-        if (after == text || !isfinite(value) || fabs(value) > FLT_MAX ||
+        const char *after = text;
+        double value;
+        if (!text_parse_real(&after, &value) || fabs(value) > FLT_MAX ||
             (*after && !is_separator(*after) && *after != stop && *after != '\n' && *after != '#'))
             return reject_number(text, error);
         void *grown = realloc(numbers->values, ((size_t)numbers->count + 1) * sizeof *numbers->values);
@@ -90,18 +92,19 @@ static double sum_of(const double *values, int count, bool absolute)
     return sum;
 }
 
-/* Returns the divisor of the weights: their sum, or 1 if that counts as 0 or `normalize` is off. */
+/* Returns the number by which weights are divided: their sum, or 1 if it counts as 0 or without `normalize`.
+ */
 static double kernel_divisor(double sum, double absolute, bool normalize)
 {
-    return normalize && fabs(sum) > ZERO_SUM * absolute ? sum : 1;
+    return normalize && fabs(sum) > ZERO_DIVISOR * absolute ? sum : 1;
 }
 
-/* Returns values / divide as floats, which the caller frees; NULL on failure. */
-static float *to_floats(const double *values, int count, double divide, struct error *error)
+/* Returns values / divisor as floats, which the caller frees; NULL on failure. */
+static float *to_floats(const double *values, int count, double divisor, struct error *error)
 {
     float *floats = allocate_zeroed((size_t)count, sizeof *floats, "a convolution kernel", error);
     for (int i = 0; floats && i < count; i++)
-        floats[i] = (float)(values[i] / divide);
+        floats[i] = (float)(values[i] / divisor);
     return floats;
 }
 
@@ -109,9 +112,12 @@ static float *to_floats(const double *values, int count, double divide, struct e
 static enum status make_separable(const double *x, int width, const double *y, int height, bool normalize,
                                   struct kernel *kernel, struct error *error)
 {
-    double sum = sum_of(x, width, false) * sum_of(y, height, false);
-    double absolute = sum_of(x, width, true) * sum_of(y, height, true);
-    *kernel = (struct kernel){.width = width, .height = height, .separable = true};
+    const double sum = sum_of(x, width, false) * sum_of(y, height, false);
+    const double absolute = sum_of(x, width, true) * sum_of(y, height, true);
+    *kernel = (struct kernel){.width = width,
+                              .height = height,
+                              .separable = true,
+                              .is_differential = fabs(sum) <= ZERO_SUM * absolute};
     kernel->along_x = to_floats(x, width, kernel_divisor(sum, absolute, normalize), error);
     kernel->along_y = to_floats(y, height, 1, error);
     if (kernel->along_x && kernel->along_y)
@@ -125,15 +131,15 @@ enum status kernel_parse(const char *text, bool normalize, struct kernel *kernel
     struct number_list x = {0}, y = {0};
     const char *end;
     enum status status = kernel_scan(text, '/', &x, &end, error);
-    bool two = status == STATUS_OK && *end == '/';
-    if (two)
+    const bool has_y = status == STATUS_OK && *end == '/';
+    if (has_y)
         status = kernel_scan(end + 1, '\0', &y, &end, error);
     if (status == STATUS_OK && *end)
         status = fail(error, STATUS_USAGE, "a list of taps ends before '%s'", *end == '\n' ? "\\n" : "#");
     if (status == STATUS_OK)
-        status = kernel_check_size(x.count, two ? y.count : x.count, error);
+        status = kernel_check_size(x.count, has_y ? y.count : x.count, error);
     if (status == STATUS_OK) {
-        const struct number_list *along_y = two ? &y : &x;
+        const struct number_list *along_y = has_y ? &y : &x;
         status = make_separable(x.values, x.count, along_y->values, along_y->count, normalize, kernel, error);
     }
     free(x.values);
@@ -169,37 +175,38 @@ static enum status make_kernel(const double *matrix, int width, int height, bool
     double x[KERNEL_MAX_SIZE], y[KERNEL_MAX_SIZE];
     if (split_rank_1(matrix, width, height, x, y))
         return make_separable(x, width, y, height, normalize, kernel, error);
-    int count = width * height;
-    double divide = kernel_divisor(sum_of(matrix, count, false), sum_of(matrix, count, true), normalize);
-    *kernel = (struct kernel){.width = width, .height = height};
-    kernel->matrix = to_floats(matrix, count, divide, error);
+    const int count = width * height;
+    const double sum = sum_of(matrix, count, false), absolute = sum_of(matrix, count, true);
+    *kernel = (struct kernel){
+        .width = width, .height = height, .is_differential = fabs(sum) <= ZERO_SUM * absolute};
+    kernel->matrix = to_floats(matrix, count, kernel_divisor(sum, absolute, normalize), error);
     return kernel->matrix ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Reads a whole file, up to FILE_MAX: it may be a device without end. Returns a text that the caller frees,
- * or NULL on failure. */
+/* Reads a file, which fails beyond FILE_MAX, as for /dev/zero. Returns a text that the caller frees, or NULL
+ * on failure. */
 static char *read_text(FILE *file, struct error *error)
 {
     char *text = NULL;
-    size_t size = 0, room = 0;
+    size_t size = 0, capacity = 1 << 11;
     do {
-        room = room == 0 ? 1 << 12 : 2 * room;
-        char *grown = realloc(text, room);
+        capacity *= 2;
+        char *grown = realloc(text, capacity);
         if (!grown) {
             fail_memory(error, "out of memory for a convolution kernel");
             free(text);
             return NULL;
         }
         text = grown;
-        size += fread(text + size, 1, room - size - 1, file);
+        size += fread(text + size, 1, capacity - size - 1, file);
         text[size] = '\0';
-    } while (size == room - 1 && room < FILE_MAX);
-    if (!ferror(file) && size < room - 1 && !memchr(text, '\0', size))
+    } while (size == capacity - 1 && capacity < FILE_MAX);
+    if (!ferror(file) && size < capacity - 1 && !memchr(text, '\0', size))
         return text;
     if (ferror(file))
         fail(error, STATUS_FAILED, "%s", strerror(errno));
     else
-        fail(error, STATUS_FAILED, "is no text of at most %d MiB", FILE_MAX >> 20);
+        fail(error, STATUS_FAILED, "is not a text of at most %d MiB", FILE_MAX >> 20);
     free(text);
     return NULL;
 }
@@ -248,27 +255,6 @@ enum status kernel_read(const char *path, bool normalize, struct kernel *kernel,
         return STATUS_OK;
     error_prefix(error, path);
     return STATUS_FAILED;
-}
-
-/* Returns the sum of floats, or of their absolute values. */
-static double float_sum(const float *values, int count, bool absolute)
-{
-    double sum = 0;
-    for (int i = 0; i < count; i++)
-        sum += absolute ? fabs((double)values[i]) : values[i];
-    return sum;
-}
-
-bool kernel_is_differential(const struct kernel *kernel)
-{
-    /* Weights are rounded to float, so the sum of a differential kernel is 0 only up to that. */
-    const double rounding = 1e-6;
-    int w = kernel->width, h = kernel->height;
-    if (!kernel->separable)
-        return fabs(float_sum(kernel->matrix, w * h, false)) <=
-               rounding * float_sum(kernel->matrix, w * h, true);
-    return fabs(float_sum(kernel->along_x, w, false) * float_sum(kernel->along_y, h, false)) <=
-           rounding * float_sum(kernel->along_x, w, true) * float_sum(kernel->along_y, h, true);
 }
 
 uint64_t kernel_hash(const struct kernel *kernel)

@@ -1,68 +1,68 @@
-/* Functions that all merges of many pictures share: coverage, statistics of the samples of a pixel, and the
- * rows of the result.
+/* The shared part of merges: coverage, the rows of the result, and statistics of the samples of a pixel.
  *
- * A quickselect finds medians (C. Hoare, "Algorithm 65: find", CACM 1961); what it returns does not depend on
- * the order of the values. The crop is the largest rectangle of covered pixels: for each row, the heights of
+ * A quickselect finds medians (C. Hoare, "Algorithm 65: find", CACM 1961); the median does not depend on the
+ * order of the values. The crop is the largest rectangle of covered pixels: for each row, the heights of
  * the covered columns above it are a histogram, whose largest rectangle a stack of rising heights finds. */
 #include "filters/merge.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Pixels of the result that are computed together, roughly: their doubles fit the cache. The whole result as
- * doubles would be 144 MB for 6 megapixels, whose first writes took as long as reading three pictures. */
+/* Approximate number of pixels of the result that are computed together: their doubles fit the cache. The
+ * whole result as doubles would be 144 MB for 6 megapixels, and the page faults of its first writes took as
+ * long as reading three pictures. */
 enum { BLOCK_PIXELS = 1 << 15 };
 
-enum status merge_frame_make(struct merge_frame *frame, const struct merge_input *input, int edges,
-                             struct error *error)
+enum status merge_base_make(struct merge_base *base, const struct merge_input *input, int edges,
+                            struct error *error)
 {
     const struct image_info *info = input->info;
-    *frame = (struct merge_frame){.width = info->width,
-                                  .height = info->height,
-                                  .channels = (size_t)info->channels,
-                                  .alpha = info->alpha,
-                                  .type = info->type,
-                                  .samples = input->samples,
-                                  .edges = edges};
+    *base = (struct merge_base){.width = info->width,
+                                .height = info->height,
+                                .channels = (size_t)info->channels,
+                                .alpha = info->alpha,
+                                .type = info->type,
+                                .file_type = input->samples,
+                                .edges = edges};
     if (!info->alpha && !sample_is_float(info->type))
         return STATUS_OK;
-    frame->counts = allocate_zeroed(frame->width * frame->height, sizeof *frame->counts,
-                                    "the coverage of a stack", error);
-    return frame->counts ? STATUS_OK : STATUS_FAILED;
+    base->counts =
+        allocate_zeroed(base->width * base->height, sizeof *base->counts, "the coverage of a stack", error);
+    return base->counts ? STATUS_OK : STATUS_FAILED;
 }
 
-void merge_frame_free(struct merge_frame *frame)
+void merge_base_free(struct merge_base *base)
 {
-    free(frame->counts);
-    free(frame->pixels);
+    free(base->counts);
+    free(base->pixels);
 }
 
-void merge_values(const struct merge_frame *frame, const void *samples, size_t first, size_t count,
+void merge_values(const struct merge_base *base, const void *samples, size_t first, size_t count,
                   double *values)
 {
-    const size_t channels = frame->channels;
-    sample_values(frame->type, samples, first * channels, count * channels, values);
-    if (!frame->alpha)
+    const size_t channels = base->channels;
+    sample_values(base->type, samples, first * channels, count * channels, values);
+    if (!base->alpha)
         return;
     for (size_t i = 0; i < count; i++)
         for (size_t c = 0; c + 1 < channels; c++)
             values[i * channels + c] *= values[(i + 1) * channels - 1];
 }
 
-bool merge_covers(const struct merge_frame *frame, const double *pixel)
+bool merge_covers(const struct merge_base *base, const double *pixel)
 {
-    for (size_t c = 0; c < frame->channels; c++)
+    for (size_t c = 0; c < base->channels; c++)
         if (isnan(pixel[c]))
             return false;
-    return !frame->alpha || pixel[frame->channels - 1] > 0;
+    return !base->alpha || pixel[base->channels - 1] > 0;
 }
 
-size_t merge_count_row(struct merge_frame *frame, const double *row, size_t y)
+size_t merge_count_row(struct merge_base *base, const double *row, size_t y)
 {
     size_t covered = 0;
-    for (size_t x = 0; x < frame->width; x++) {
-        const bool covers = merge_covers(frame, row + x * frame->channels);
-        frame->counts[y * frame->width + x] += covers;
+    for (size_t x = 0; x < base->width; x++) {
+        const bool covers = merge_covers(base, row + x * base->channels);
+        base->counts[y * base->width + x] += covers;
         covered += covers;
     }
     return covered;
@@ -70,21 +70,21 @@ size_t merge_count_row(struct merge_frame *frame, const double *row, size_t y)
 
 /* ---------------------------------------------------------------- the result */
 
-/* Sets the frame's result to the largest rectangle of covered pixels. Of equal ones, the one whose last row
- * is highest counts. */
-static enum status crop_to_covered(struct merge_frame *frame, struct error *error)
+/* Sets the result to the largest rectangle of covered pixels. Of equally large ones, it is the one whose last
+ * row comes first. */
+static enum status crop_to_covered(struct merge_base *base, struct error *error)
 {
-    const size_t width = frame->width;
+    const size_t width = base->width;
     size_t *heights = allocate_zeroed(2 * (width + 1), sizeof *heights, "the crop of a stack", error);
     size_t best = 0;
     if (!heights)
         return STATUS_FAILED;
     /* A stack of columns with rising heights. heights[width], always 0, empties it at the end of a row. */
     size_t *rising = heights + width + 1;
-    for (size_t y = 0; y < frame->height; y++) {
+    for (size_t y = 0; y < base->height; y++) {
         size_t stacked = 0;
         for (size_t x = 0; x < width; x++)
-            heights[x] = frame->counts[y * width + x] > 0 ? heights[x] + 1 : 0;
+            heights[x] = base->counts[y * width + x] > 0 ? heights[x] + 1 : 0;
         for (size_t x = 0; x <= width; x++) {
             while (stacked > 0 && heights[rising[stacked - 1]] >= heights[x]) {
                 const size_t height = heights[rising[--stacked]];
@@ -92,10 +92,10 @@ static enum status crop_to_covered(struct merge_frame *frame, struct error *erro
                 if (height * (x - left) <= best)
                     continue;
                 best = height * (x - left);
-                frame->left = left;
-                frame->top = y + 1 - height;
-                frame->columns = x - left;
-                frame->rows = height;
+                base->left = left;
+                base->top = y + 1 - height;
+                base->columns = x - left;
+                base->rows = height;
             }
             rising[stacked++] = x;
         }
@@ -104,64 +104,66 @@ static enum status crop_to_covered(struct merge_frame *frame, struct error *erro
     return best > 0 ? STATUS_OK : fail(error, STATUS_FAILED, "no picture covers any pixel");
 }
 
-enum status merge_frame_finish(struct merge_frame *frame, struct merge_result *result, struct error *error)
+enum status merge_base_finish(void *state, struct run *run, struct merge_result *result, struct error *error)
 {
-    frame->columns = frame->width;
-    frame->rows = frame->height;
+    struct merge_base *base = state; /* the state begins with its base */
+    (void)run;
+    base->columns = base->width;
+    base->rows = base->height;
     bool all_covered = true;
-    for (size_t i = 0; frame->counts && i < frame->width * frame->height; i++)
-        all_covered = all_covered && frame->counts[i] > 0;
-    if (!all_covered && frame->edges == MERGE_EDGES_CROP && crop_to_covered(frame, error) != STATUS_OK)
+    for (size_t i = 0; base->counts && i < base->width * base->height; i++)
+        all_covered = all_covered && base->counts[i] > 0;
+    if (!all_covered && base->edges == MERGE_EDGES_CROP && crop_to_covered(base, error) != STATUS_OK)
         return STATUS_FAILED;
     /* Floats need no alpha, as NaN is a missing value. */
-    frame->adds_alpha =
-        !all_covered && frame->edges == MERGE_EDGES_FILL && !frame->alpha && !sample_is_float(frame->samples);
-    *result = (struct merge_result){.left = (int)frame->left,
-                                    .top = (int)frame->top,
-                                    .width = (int)frame->columns,
-                                    .height = (int)frame->rows,
-                                    .channels = (int)frame->channels + frame->adds_alpha,
-                                    .alpha = frame->alpha || frame->adds_alpha};
+    base->adds_alpha =
+        !all_covered && base->edges == MERGE_EDGES_FILL && !base->alpha && !sample_is_float(base->file_type);
+    *result = (struct merge_result){.left = (int)base->left,
+                                    .top = (int)base->top,
+                                    .width = (int)base->columns,
+                                    .height = (int)base->rows,
+                                    .channels = (int)base->channels + base->adds_alpha,
+                                    .alpha = base->alpha || base->adds_alpha};
     return STATUS_OK;
 }
 
 /* Writes a pixel as floats, with colour that is not multiplied by alpha. */
-static void write_pixel(const struct merge_frame *frame, const double *pixel, bool is_covered, float *to)
+static void write_pixel(const struct merge_base *base, const double *pixel, bool is_covered, float *to)
 {
-    const size_t channels = frame->channels, colours = channels - frame->alpha;
-    const bool is_transparent = !is_covered && (frame->alpha || frame->adds_alpha);
-    const double alpha = frame->alpha ? pixel[channels - 1] : 1;
+    const size_t channels = base->channels, colours = channels - base->alpha;
+    const bool is_transparent = !is_covered && (base->alpha || base->adds_alpha);
+    const double alpha = base->alpha ? pixel[channels - 1] : 1;
     for (size_t c = 0; c < colours; c++)
         to[c] = (float)(is_transparent ? 0 : !is_covered ? (double)NAN : pixel[c] / alpha);
-    if (frame->alpha || frame->adds_alpha)
+    if (base->alpha || base->adds_alpha)
         to[colours] = (float)(is_transparent ? 0 : alpha);
 }
 
-enum status merge_frame_read(void *context,
-                             enum status (*pixels_of)(void *context, size_t first, size_t count,
-                                                      double *pixels, struct error *error),
-                             float *out, int row_count, struct error *error)
+enum status merge_base_read(void *state,
+                            enum status (*compute)(void *state, size_t first, size_t count, double *pixels,
+                                                   struct error *error),
+                            float *out, int row_count, struct error *error)
 {
-    struct merge_frame *frame = context; /* the context begins with its frame */
-    const size_t channels = frame->channels, columns = frame->columns;
-    const size_t out_channels = channels + frame->adds_alpha;
-    const size_t most = BLOCK_PIXELS > columns ? BLOCK_PIXELS / columns : 1; /* rows of a block */
-    if (!frame->pixels)
-        frame->pixels = allocate(most * columns * channels * sizeof *frame->pixels, "rows of a stack", error);
-    enum status status = frame->pixels ? STATUS_OK : STATUS_FAILED;
+    struct merge_base *base = state;
+    const size_t channels = base->channels, columns = base->columns;
+    const size_t out_channels = channels + base->adds_alpha;
+    const size_t most = BLOCK_PIXELS > columns ? BLOCK_PIXELS / columns : 1; /* rows at once */
+    if (!base->pixels)
+        base->pixels = allocate(most * columns * channels * sizeof *base->pixels, "rows of a stack", error);
+    enum status status = base->pixels ? STATUS_OK : STATUS_FAILED;
     for (size_t left = (size_t)row_count, rows; status == STATUS_OK && left > 0; left -= rows) {
         rows = left < most ? left : most;
-        const size_t first = (frame->top + frame->next_row) * frame->width + frame->left;
-        /* Without a crop at the sides rows are contiguous: they are read all at once. */
-        const size_t count = rows * columns, at_once = columns == frame->width ? count : columns;
+        const size_t first = (base->top + base->next_row) * base->width + base->left;
+        /* Unless the sides are cropped, rows are contiguous and computed at once. */
+        const size_t count = rows * columns, at_once = columns == base->width ? count : columns;
         for (size_t done = 0; status == STATUS_OK && done < count; done += at_once)
-            status = pixels_of(context, first + done / columns * frame->width, at_once,
-                               frame->pixels + done * channels, error);
+            status = compute(state, first + done / columns * base->width, at_once,
+                             base->pixels + done * channels, error);
         for (size_t i = 0; status == STATUS_OK && i < count; i++, out += out_channels)
-            write_pixel(frame, frame->pixels + i * channels,
-                        !frame->counts || frame->counts[first + i / columns * frame->width + i % columns] > 0,
+            write_pixel(base, base->pixels + i * channels,
+                        !base->counts || base->counts[first + i / columns * base->width + i % columns] > 0,
                         out);
-        frame->next_row += rows;
+        base->next_row += rows;
     }
     return status;
 }

@@ -1,15 +1,16 @@
-/* Functions that all merges of many pictures share: which pixels count, statistics of samples, and the
- * result's rows.
+/* Merges of many pictures into one (struct merge of engine/stage.h), and what all of them share: which pixels
+ * count, statistics of samples, and the rows of the result.
  *
- * The implementation of struct merge (engine/stage.h) embeds a struct merge_frame as its first member. Sample
- * values are doubles, 1 for full scale, and colour is multiplied by alpha. All functions run on the host.
- * Thread safety: a frame belongs to the thread that merges; the statistics may be called by any thread. */
+ * The state of a merge begins with a struct merge_base. Sample values are doubles, 1 for full scale, and
+ * colour is multiplied by alpha. All functions run on the host.
+ * Thread safety: a struct merge_base belongs to the thread that merges; the statistics may be called by any
+ * thread. */
 #ifndef CLIMG_FILTERS_MERGE_H
 #define CLIMG_FILTERS_MERGE_H
 
 #include "engine/stage.h"
 
-/* Pixels that no picture covers: transparent, or NaN in floats without alpha; or cut off. */
+/* Pixels that no picture covers are transparent (NaN in floats without alpha), or cut off. */
 enum merge_edges { MERGE_EDGES_FILL, MERGE_EDGES_CROP };
 
 #define MERGE_EDGES_CHOICES "fill|crop"
@@ -21,7 +22,7 @@ enum merge_method { MERGE_MEAN, MERGE_MEDIAN, MERGE_MAX, MERGE_MIN, MERGE_SUM, M
 struct merge_options {
     int method;   /* enum merge_method */
     double sigma; /* samples further from the median, in standard deviations, do not count; 0: all count */
-    double noise; /* with focus: in 8-bit counts; NAN: estimate it */
+    double noise; /* with focus: standard deviation in 8-bit counts; NAN: estimate it */
     const char *depth; /* with focus: path of the map of winners; may be NULL */
     int edges;         /* enum merge_edges */
 };
@@ -29,49 +30,49 @@ struct merge_options {
 /* Mean, sum, maximum and minimum; median, and mean with sigma. `params` begins with struct merge_options. */
 extern const struct merge merge_sums, merge_robust;
 
-struct merge_frame {
+struct merge_base {
     /* The pictures. */
     size_t width, height, channels; /* pixels; channels include alpha */
     bool alpha;
-    enum sample_type type;    /* of the pictures that are added */
-    enum sample_type samples; /* of the files */
-    int edges;                /* enum merge_edges */
-    uint32_t pictures;        /* number so far */
-    uint32_t *counts; /* for each pixel: the pictures in which it counts. NULL: it counts in all of them */
+    enum sample_type type;      /* of the samples that are added */
+    enum sample_type file_type; /* of the files */
+    int edges;                  /* enum merge_edges */
+    uint32_t pictures;          /* number so far */
+    uint32_t *counts;           /* for each pixel: number of pictures in which it counts. NULL: all of them */
 
-    /* The result, after merge_frame_finish. */
-    size_t left, top;     /* position of its first pixel */
+    /* The result, after merge_base_finish. */
+    size_t left, top;     /* the pixel of the pictures at which it begins */
     size_t columns, rows; /* its size in pixels */
-    size_t next_row;      /* the row of the result to be read next */
+    size_t next_row;      /* row of the result that is read next */
     bool adds_alpha;      /* the result has an alpha channel that the pictures do not have */
     double *pixels;       /* rows that are being computed; owned */
 };
 
-/* Initialises a frame for pictures like `input`. merge_frame_free frees it, also after a failure. */
-enum status merge_frame_make(struct merge_frame *frame, const struct merge_input *input, int edges,
-                             struct error *error);
-void merge_frame_free(struct merge_frame *frame);
+/* Initialises the base for pictures like `input`. merge_base_free frees it, also after a failure. */
+enum status merge_base_make(struct merge_base *base, const struct merge_input *input, int edges,
+                            struct error *error);
+void merge_base_free(struct merge_base *base);
 
 /* Converts `count` pixels of a picture from pixel `first` on to values. */
-void merge_values(const struct merge_frame *frame, const void *samples, size_t first, size_t count,
+void merge_values(const struct merge_base *base, const void *samples, size_t first, size_t count,
                   double *values);
 
-/* True if a pixel counts. */
-bool merge_covers(const struct merge_frame *frame, const double *pixel);
+/* True if a pixel counts: no channel is NaN, and alpha is above 0. */
+bool merge_covers(const struct merge_base *base, const double *pixel);
 
-/* Adds the pixels of row `y` that count to the frame's counts. Returns their number. */
-size_t merge_count_row(struct merge_frame *frame, const double *row, size_t y);
+/* Increments the counts of the pixels of row `y` that count. Returns their number. */
+size_t merge_count_row(struct merge_base *base, const double *row, size_t y);
 
-/* Chooses the result's size and channels by the counts. Fails if no pixel is covered and edges are cropped.
- */
-enum status merge_frame_finish(struct merge_frame *frame, struct merge_result *result, struct error *error);
+/* Callback `finish`: chooses the result's size and channels by the counts. Fails if no pixel is covered and
+ * edges are cropped. */
+enum status merge_base_finish(void *state, struct run *run, struct merge_result *result, struct error *error);
 
-/* Computes the next `row_count` rows of the result. `pixels_of` returns merged values of `count` pixels of
- * the frame, from pixel `first` on, row after row; `context` is the struct that begins with the frame. */
-enum status merge_frame_read(void *context,
-                             enum status (*pixels_of)(void *context, size_t first, size_t count,
-                                                      double *pixels, struct error *error),
-                             float *out, int row_count, struct error *error);
+/* Computes the next `row_count` rows of the result. `compute` stores the merged values of `count` pixels of
+ * the pictures, from pixel `first` on, row after row. `state` is the state of the merge. */
+enum status merge_base_read(void *state,
+                            enum status (*compute)(void *state, size_t first, size_t count, double *pixels,
+                                                   struct error *error),
+                            float *out, int row_count, struct error *error);
 
 /* Returns the median; for an even count the mean of the two middle values, for 0 NaN. Reorders the values. */
 double merge_median(double *values, size_t count);
@@ -79,8 +80,8 @@ double merge_median(double *values, size_t count);
 /* Returns the mean, for a count of 0 NaN. Adds the values in their order. */
 double merge_mean(const double *values, size_t count);
 
-/* Removes values further than `sigma` standard deviations from the median, in two passes, and keeps the order
- * of the others, whose number it returns. `scratch` has room for all values. */
+/* Removes values further than `sigma` standard deviations from the median, in two passes. Keeps the order of
+ * the others and returns their number. `scratch` has room for all values. */
 size_t merge_reject(double *values, size_t count, double sigma, double *scratch);
 
 #endif

@@ -1,9 +1,9 @@
-/* Pictures in a temporary file, and merges that need all samples of a pixel: median, mean without outliers.
+/* Merges that need all samples of a pixel at once: median, mean without outliers.
  *
  *     add ─▶ file: picture after picture     read ─▶ a piece: some pixels of all pictures ─▶ threads
  *
- * Sums of values and of squares are doubles, in the order of the inputs, without fma. A piece has the same
- * size for any number of pictures: more pictures mean fewer pixels. */
+ * A piece has the same size in bytes for any number of pictures: with more pictures it has fewer pixels. Sums
+ * are doubles, in the order of the inputs, without fma. */
 #include "filters/merge_store.h"
 
 #include "base/files.h"
@@ -28,7 +28,7 @@ void merge_store_free(void *state)
         fclose(store->file);
     if (store->has_workers)
         thread_pool_close(&store->workers);
-    merge_frame_free(&store->frame);
+    merge_base_free(&store->base);
     free(store->piece);
     free(store->row);
     free(store->brightness);
@@ -43,7 +43,7 @@ enum status merge_store_begin(const void *params, const struct merge_input *inpu
     const struct merge_options *options = params;
     struct merge_store *store = allocate_zeroed(1, sizeof *store, "a stack", error);
     *state = store;
-    if (!store || merge_frame_make(&store->frame, input, options->edges, error) != STATUS_OK)
+    if (!store || merge_base_make(&store->base, input, options->edges, error) != STATUS_OK)
         return STATUS_FAILED;
     store->sigma = options->sigma;
     store->noise = options->noise / 255;
@@ -52,7 +52,7 @@ enum status merge_store_begin(const void *params, const struct merge_input *inpu
     store->size = row_size(input->info) * input->info->height;
     thread_pool_open(&store->workers, input->jobs);
     store->has_workers = true;
-    store->row = allocate(store->frame.width * store->frame.channels * sizeof *store->row, "a row", error);
+    store->row = allocate(store->base.width * store->base.channels * sizeof *store->row, "a row", error);
     store->file = store->row ? spool_open(input->folder, error) : NULL;
     return store->file ? STATUS_OK : STATUS_FAILED;
 }
@@ -70,20 +70,20 @@ enum status merge_store_fail(const struct merge_store *store, const char *what, 
 enum status merge_store_add(void *state, struct run *run, const void *samples, struct error *error)
 {
     struct merge_store *store = state;
-    struct merge_frame *frame = &store->frame;
+    struct merge_base *base = &store->base;
     size_t covered = 0;
     (void)run;
-    for (size_t y = 0; frame->counts && y < frame->height; y++) {
-        merge_values(frame, samples, y * frame->width, frame->width, store->row);
-        covered += merge_count_row(frame, store->row, y);
+    for (size_t y = 0; base->counts && y < base->height; y++) {
+        merge_values(base, samples, y * base->width, base->width, store->row);
+        covered += merge_count_row(base, store->row, y);
     }
     if (covered > store->covered) {
         store->covered = covered;
-        store->fullest = frame->pictures;
+        store->fullest = base->pictures;
     }
     if (!write_whole(fileno(store->file), samples, store->size))
         return merge_store_fail(store, "write", error);
-    frame->pictures++;
+    base->pictures++;
     return STATUS_OK;
 }
 
@@ -91,21 +91,20 @@ static enum status store_finish(void *state, struct run *run, struct merge_resul
                                 struct error *error)
 {
     struct merge_store *store = state;
-    const size_t pixel_bytes = store->size / (store->frame.width * store->frame.height);
-    const size_t all_bytes = pixel_bytes * store->frame.pictures; /* of one pixel of all pictures */
-    (void)run;
-    store->room = PIECE_BYTES / all_bytes > 0 ? PIECE_BYTES / all_bytes : 1;
-    store->piece = allocate(store->room * all_bytes, "the samples of a stack", error);
-    return store->piece ? merge_frame_finish(&store->frame, result, error) : STATUS_FAILED;
+    const size_t pixel_bytes = store->size / (store->base.width * store->base.height);
+    const size_t all_bytes = pixel_bytes * store->base.pictures; /* of one pixel of all pictures */
+    store->piece_length = PIECE_BYTES / all_bytes > 0 ? PIECE_BYTES / all_bytes : 1;
+    store->piece = allocate(store->piece_length * all_bytes, "the samples of a stack", error);
+    return store->piece ? merge_base_finish(state, run, result, error) : STATUS_FAILED;
 }
 
 /* Merges the pixels of one task (for thread_pool_each). */
 static enum status store_merge(void *context, int index, struct error *error)
 {
     struct merge_store *store = context;
-    const struct merge_frame *frame = &store->frame;
-    const size_t channels = frame->channels, pictures = frame->pictures;
-    const size_t pixel_bytes = store->size / (frame->width * frame->height);
+    const struct merge_base *base = &store->base;
+    const size_t channels = base->channels, pictures = base->pictures;
+    const size_t pixel_bytes = store->size / (base->width * base->height);
     const size_t begin = (size_t)index * TASK_PIXELS;
     const size_t end = begin + TASK_PIXELS < store->count ? begin + TASK_PIXELS : store->count;
     const size_t block = BLOCK_PIXELS * channels;
@@ -118,13 +117,13 @@ static enum status store_merge(void *context, int index, struct error *error)
     for (size_t first = begin; first < end; first += BLOCK_PIXELS) {
         const size_t pixels = end - first < BLOCK_PIXELS ? end - first : BLOCK_PIXELS;
         for (size_t i = 0; i < pictures; i++)
-            merge_values(frame, store->piece + i * store->count * pixel_bytes, first, pixels,
+            merge_values(base, store->piece + i * store->count * pixel_bytes, first, pixels,
                          values + i * block);
         for (size_t sample = 0; sample < pixels * channels; sample++) {
             size_t count = 0;
             for (size_t i = 0; i < pictures; i++) {
                 const double *value = values + i * block + sample;
-                if (!frame->counts || merge_covers(frame, value - sample % channels))
+                if (!base->counts || merge_covers(base, value - sample % channels))
                     counted[count++] = *value;
             }
             tested += count;
@@ -145,12 +144,12 @@ static enum status store_merge(void *context, int index, struct error *error)
 static enum status store_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
 {
     struct merge_store *store = state;
-    const size_t pixel_bytes = store->size / (store->frame.width * store->frame.height);
+    const size_t pixel_bytes = store->size / (store->base.width * store->base.height);
     enum status status = STATUS_OK;
     for (size_t done = 0; status == STATUS_OK && done < count; done += store->count) {
-        store->count = count - done < store->room ? count - done : store->room;
-        store->pixels = pixels + done * store->frame.channels;
-        for (size_t i = 0; status == STATUS_OK && i < store->frame.pictures; i++) {
+        store->count = count - done < store->piece_length ? count - done : store->piece_length;
+        store->pixels = pixels + done * store->base.channels;
+        for (size_t i = 0; status == STATUS_OK && i < store->base.pictures; i++) {
             errno = 0;
             const size_t size = store->count * pixel_bytes;
             const ssize_t got = pread(fileno(store->file), store->piece + i * size, size,
@@ -166,7 +165,7 @@ static enum status store_pixels(void *state, size_t first, size_t count, double 
 
 static enum status store_read(void *state, float *rows, int count, struct error *error)
 {
-    return merge_frame_read(state, store_pixels, rows, count, error);
+    return merge_base_read(state, store_pixels, rows, count, error);
 }
 
 static void store_describe(const void *state, char *text, size_t size)

@@ -1,5 +1,5 @@
-/* Pictures of a merge in a temporary file, for merges that read all of them again (merge_store.c, and focus
- * in wavelet/merge_focus.c). Callbacks of struct merge; thread safety as there. */
+/* Merges that read all pictures again at the end: they store them in a temporary file (merge_store.c, and
+ * wavelet/merge_focus.c for focus). Thread safety as for struct merge. */
 #ifndef CLIMG_FILTERS_MERGE_STORE_H
 #define CLIMG_FILTERS_MERGE_STORE_H
 
@@ -10,14 +10,14 @@
 #include <stdio.h>
 
 struct merge_store {
-    struct merge_frame frame; /* must be first */
-    double sigma;             /* 0: the median */
-    double noise;             /* with focus; full scale is 1; NAN: estimate it */
+    struct merge_base base; /* must be first */
+    double sigma;           /* 0: the median */
+    double noise;           /* with focus; full scale is 1; NAN: estimate it */
     const char *folder;
     FILE *file;           /* the pictures, one after the other */
     size_t size;          /* bytes of a picture */
     unsigned char *piece; /* some pixels of all pictures; with focus rows of one */
-    size_t room;          /* pixels of a picture in `piece`; with focus rows */
+    size_t piece_length;  /* pixels of a picture in `piece`; with focus rows */
     double *row;          /* samples of a row, to count covered pixels */
     struct thread_pool workers;
     bool has_workers;
@@ -33,7 +33,7 @@ struct merge_store {
     double *pixels;
 };
 
-/* `params` begins with struct merge_options. */
+/* Callbacks of struct merge. `params` begins with struct merge_options. */
 enum status merge_store_begin(const void *params, const struct merge_input *input, void **state,
                               struct error *error);
 enum status merge_store_add(void *state, struct run *run, const void *samples, struct error *error);

@@ -1,41 +1,40 @@
-/* Mean, sum, maximum and minimum of pictures: each is added to accumulators of its size.
+/* Mean, sum, maximum and minimum: each picture is added to an accumulator per sample.
  *
- *     sums of 8 and 16 bit     unsigned integers of 32 bits, exact up to 2^24 and 2^16 pictures
- *     other sums               doubles, in the order of the inputs, without fma
+ *     8 and 16 bit without alpha   unsigned integers of 32 bits, exact up to 2^24 and 2^16 pictures
+ *     others                       doubles, in the order of the inputs, without fma
  *
- * Alpha is merged like a colour, except that the alpha of a sum is the mean. frame->counts has the number of
- * pictures that count, for each pixel; it is NULL for integers without alpha, where all count. */
+ * Alpha is merged like a colour, except that the alpha of a sum is the mean. */
 #include "filters/merge.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct accumulators {
-    struct merge_frame frame; /* must be first */
+    struct merge_base base; /* must be first */
     enum merge_method method;
-    /* One for each sample: exact sums of integers, or doubles. One of them is NULL. */
+    /* Accumulators, one for each sample; int_sums or double_sums is NULL. */
     uint32_t *int_sums; /* in huge pages: with small ones the first picture took three times as long */
     double *double_sums;
-    double *row; /* samples of a row */
+    double *row; /* values of a row */
 };
 
 /* Samples that are added at a time. */
 enum { BLOCK_SAMPLES = 256 };
 
-/* Most pictures whose sums fit into 32 bits. */
-enum { MOST_8_BIT = 1 << 24, MOST_16_BIT = 1 << 16 };
+/* Largest number of pictures whose sums fit into 32 bits. */
+enum { MAX_8_BIT = 1 << 24, MAX_16_BIT = 1 << 16 };
 
-/* Returns the bytes of exact sums, with room for a whole block at the end. */
-static size_t int_sums_size(const struct merge_frame *frame)
+/* Returns the bytes of int_sums, which end with a whole block. */
+static size_t int_sums_size(const struct merge_base *base)
 {
-    return (frame->width * frame->height * frame->channels + BLOCK_SAMPLES) * sizeof(uint32_t);
+    return (base->width * base->height * base->channels + BLOCK_SAMPLES) * sizeof(uint32_t);
 }
 
 static void accumulators_free(void *state)
 {
     struct accumulators *sums = state;
-    merge_frame_free(&sums->frame);
-    free_pages(sums->int_sums, int_sums_size(&sums->frame));
+    merge_base_free(&sums->base);
+    free_pages(sums->int_sums, int_sums_size(&sums->base));
     free(sums->double_sums);
     free(sums->row);
     free(sums);
@@ -47,17 +46,17 @@ static enum status accumulators_begin(const void *params, const struct merge_inp
     const struct merge_options *options = params;
     struct accumulators *sums = allocate_zeroed(1, sizeof *sums, "a stack", error);
     *state = sums;
-    if (!sums || merge_frame_make(&sums->frame, input, options->edges, error) != STATUS_OK)
+    if (!sums || merge_base_make(&sums->base, input, options->edges, error) != STATUS_OK)
         return STATUS_FAILED;
-    const struct merge_frame *frame = &sums->frame;
-    const bool is_exact = !frame->counts && (frame->type == SAMPLE_UINT8 || frame->type == SAMPLE_UINT16);
+    const struct merge_base *base = &sums->base;
+    const bool is_exact = !base->counts && (base->type == SAMPLE_UINT8 || base->type == SAMPLE_UINT16);
     sums->method = (enum merge_method)options->method;
     if (is_exact)
-        sums->int_sums = allocate_pages(int_sums_size(frame));
+        sums->int_sums = allocate_pages(int_sums_size(base));
     else
-        sums->double_sums = allocate_zeroed(frame->width * frame->height * frame->channels,
+        sums->double_sums = allocate_zeroed(base->width * base->height * base->channels,
                                             sizeof *sums->double_sums, "the sums of a stack", error);
-    sums->row = allocate(frame->width * frame->channels * sizeof *sums->row, "a row of samples", error);
+    sums->row = allocate(base->width * base->channels * sizeof *sums->row, "a row of samples", error);
     if (is_exact && !sums->int_sums)
         fail_memory(error, "out of memory for the sums of a stack");
     return (sums->int_sums || sums->double_sums) && sums->row ? STATUS_OK : STATUS_FAILED;
@@ -67,8 +66,8 @@ static enum status accumulators_begin(const void *params, const struct merge_inp
  * takes 3 ms instead of 13 for 18 million samples. */
 static void add_integers(struct accumulators *sums, const void *samples)
 {
-    const size_t count = sums->frame.width * sums->frame.height * sums->frame.channels;
-    const size_t size = sample_size(sums->frame.type);
+    const size_t count = sums->base.width * sums->base.height * sums->base.channels;
+    const size_t size = sample_size(sums->base.type);
     const bool adds = sums->method == MERGE_MEAN || sums->method == MERGE_SUM;
     union {
         uint8_t bytes[BLOCK_SAMPLES];
@@ -84,7 +83,7 @@ static void add_integers(struct accumulators *sums, const void *samples)
         else
             for (int i = 0; i < BLOCK_SAMPLES; i++)
                 values[i] = block.words[i];
-        if (sums->frame.pictures == 0)
+        if (sums->base.pictures == 0)
             memcpy(to, values, sizeof values);
         else if (adds)
             for (int i = 0; i < BLOCK_SAMPLES; i++)
@@ -98,7 +97,7 @@ static void add_integers(struct accumulators *sums, const void *samples)
     }
 }
 
-/* Merges a pixel into `to`; `earlier` pictures have been merged there before. */
+/* Merges a pixel into its accumulators `to`; `earlier` pictures have been merged there before. */
 static void add_pixel(enum merge_method method, const double *pixel, size_t channels, uint32_t earlier,
                       double *to)
 {
@@ -113,39 +112,31 @@ static void add_pixel(enum merge_method method, const double *pixel, size_t chan
 static enum status accumulators_add(void *state, struct run *run, const void *samples, struct error *error)
 {
     struct accumulators *sums = state;
-    struct merge_frame *frame = &sums->frame;
-    const size_t row = frame->width * frame->channels;
+    struct merge_base *base = &sums->base;
+    const size_t row = base->width * base->channels;
     const bool adds = sums->method == MERGE_MEAN || sums->method == MERGE_SUM;
-    const int most = frame->type == SAMPLE_UINT8 ? MOST_8_BIT : MOST_16_BIT;
+    const int most = base->type == SAMPLE_UINT8 ? MAX_8_BIT : MAX_16_BIT;
     (void)run;
-    if (sums->int_sums && adds && frame->pictures == (size_t)most) {
+    if (sums->int_sums && adds && base->pictures == (size_t)most) {
         fail(error, STATUS_FAILED, "--stack adds at most %d pictures of %d bit", most,
-             frame->type == SAMPLE_UINT8 ? 8 : 16);
+             base->type == SAMPLE_UINT8 ? 8 : 16);
         error->scope = SCOPE_ALL;
         return STATUS_FAILED;
     }
     if (sums->int_sums)
         add_integers(sums, samples);
-    for (size_t y = 0; sums->double_sums && y < frame->height; y++) {
-        merge_values(frame, samples, y * frame->width, frame->width, sums->row);
-        for (size_t x = 0; x < frame->width; x++) {
-            uint32_t *count = frame->counts ? frame->counts + y * frame->width + x : NULL;
-            if (count && !merge_covers(frame, sums->row + x * frame->channels))
+    for (size_t y = 0; sums->double_sums && y < base->height; y++) {
+        merge_values(base, samples, y * base->width, base->width, sums->row);
+        for (size_t x = 0; x < base->width; x++) {
+            uint32_t *count = base->counts ? base->counts + y * base->width + x : NULL;
+            if (count && !merge_covers(base, sums->row + x * base->channels))
                 continue;
-            add_pixel(sums->method, sums->row + x * frame->channels, frame->channels,
-                      count ? (*count)++ : frame->pictures,
-                      sums->double_sums + y * row + x * frame->channels);
+            add_pixel(sums->method, sums->row + x * base->channels, base->channels,
+                      count ? (*count)++ : base->pictures, sums->double_sums + y * row + x * base->channels);
         }
     }
-    frame->pictures++;
+    base->pictures++;
     return STATUS_OK;
-}
-
-static enum status accumulators_finish(void *state, struct run *run, struct merge_result *result,
-                                       struct error *error)
-{
-    (void)run;
-    return merge_frame_finish(state, result, error);
 }
 
 /* Computes `count` pixels from `first` on. */
@@ -153,28 +144,28 @@ static enum status accumulators_pixels(void *state, size_t first, size_t count, 
                                        struct error *error)
 {
     const struct accumulators *sums = state;
-    const struct merge_frame *frame = &sums->frame;
-    const double unit = sample_full_scale(frame->type);
+    const struct merge_base *base = &sums->base;
+    const double unit = sample_full_scale(base->type);
     (void)error;
     for (size_t i = 0; i < count; i++)
-        for (size_t c = 0; c < frame->channels; c++) {
-            const size_t at = (first + i) * frame->channels + c;
+        for (size_t c = 0; c < base->channels; c++) {
+            const size_t at = (first + i) * base->channels + c;
             const double value = sums->int_sums ? sums->int_sums[at] / unit : sums->double_sums[at];
-            const bool is_alpha = frame->alpha && c + 1 == frame->channels;
+            const bool is_alpha = base->alpha && c + 1 == base->channels;
             const bool divides = sums->method == MERGE_MEAN || (sums->method == MERGE_SUM && is_alpha);
-            const uint32_t pictures = frame->counts ? frame->counts[first + i] : frame->pictures;
-            pixels[i * frame->channels + c] = divides && pictures > 0 ? value / pictures : value;
+            const uint32_t pictures = base->counts ? base->counts[first + i] : base->pictures;
+            pixels[i * base->channels + c] = divides && pictures > 0 ? value / pictures : value;
         }
     return STATUS_OK;
 }
 
 static enum status accumulators_read(void *state, float *rows, int count, struct error *error)
 {
-    return merge_frame_read(state, accumulators_pixels, rows, count, error);
+    return merge_base_read(state, accumulators_pixels, rows, count, error);
 }
 
 const struct merge merge_sums = {.begin = accumulators_begin,
                                  .add = accumulators_add,
-                                 .finish = accumulators_finish,
+                                 .finish = merge_base_finish,
                                  .read = accumulators_read,
                                  .free = accumulators_free};

@@ -30,7 +30,7 @@ enum status missing_count(struct run *run, const void *params, const struct valu
         *has_missing = *has_missing || counts[2 * i] > 0;
         run_count_missing(run, params, i, counts[2 * i + 1]);
     }
-    /* A dry run must reserve memory and list programs for the case that values are missing. */
+    /* A dry run plans memory and programs for the case that values are missing. */
     *has_missing = *has_missing || device_is_dry_run(run->device);
     memory_release(counters);
     free(counts);
@@ -40,13 +40,12 @@ enum status missing_count(struct run *run, const void *params, const struct valu
 enum status missing_fill(struct run *run, const struct value *image, int radius, struct value *filled,
                          struct error *error)
 {
-    const cl_int reach = radius;
     *filled = (struct value){.shape = image->shape, .rows = image->rows, .opponent = image->opponent};
     if (run_output(run, filled, error) != STATUS_OK)
         return STATUS_FAILED;
     struct kernel_launch work = run_work(run, "missing", "missing_fill", &filled->planes[0]);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&image->planes[0]), ARG_PLANES(&filled->planes[0]),
-                  ARG(reach));
+                  ARG(radius));
 }
 
 enum status missing_weights(struct run *run, const struct value *image, struct value *weights,

@@ -1,4 +1,4 @@
-/* Host side of kernels/moments.cl: one pass along y and one along x, each of which transposes.
+/* Launches of kernels/moments.cl: one pass along y and one along x, each of which transposes.
  *
  *     src        W columns, rows of the slice and its halo
  *     columns    transposed: moments of 2 r + 1 rows; as many columns as the slice has rows, W rows
@@ -36,8 +36,8 @@ static int block_of(int y, int side)
 }
 
 /* Enqueues one pass, for rows `rows` of src. An element of src consists of `samples` samples of the image. */
-static enum status run_pass(struct run *run, int radius, int samples, const struct planes *src,
-                            struct interval rows, const struct planes *dst, struct error *error)
+static enum status moments_pass(struct run *run, int radius, int samples, const struct planes *src,
+                                struct interval rows, const struct planes *dst, struct error *error)
 {
     const int side = 2 * radius + 1, first_block = block_of(rows.begin - radius, side),
               blocks = run_is_cpu(run) ? CPU_BLOCKS : GPU_BLOCKS,
@@ -66,11 +66,11 @@ enum status moments_find(struct run *run, int radius, const struct planes *src, 
         run_scratch(run, pad_width(src->width), src->height, rows, 2, src->channels, moments, error) !=
             STATUS_OK)
         return STATUS_FAILED;
-    if (run_pass(run, radius, 1, src, rows, &columns, error) != STATUS_OK)
+    if (moments_pass(run, radius, 1, src, rows, &columns, error) != STATUS_OK)
         return STATUS_FAILED;
     columns.width = rows.end - rows.begin;
     const enum status status =
-        run_pass(run, radius, 2 * radius + 1, &columns, rows_full(src->width), moments, error);
+        moments_pass(run, radius, 2 * radius + 1, &columns, rows_full(src->width), moments, error);
     run_scratch_release(run, &columns);
     return status;
 }

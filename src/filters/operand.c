@@ -1,8 +1,7 @@
 /* Operands: read on the host, copied to the device slice by slice.
  *
- * The copies are cached as constants of the run, with the operand's hash and the rows as their key. So for a
- * batch of small pictures the operand is copied once. The slices of a large operand exceed the cache, and are
- * copied for each picture. */
+ * The copies are constants of the run, whose key is the operand's hash and the rows. So an operand that fits
+ * into that cache is copied once, a larger one for each picture. */
 #include "filters/operand.h"
 
 #include "base/sums.h"
@@ -38,14 +37,14 @@ enum status operand_shape(const void *params, const struct shape *in, struct sha
     const struct operand *operand = params;
     (void)out;
     if (in->width != operand->width || in->height != operand->height)
-        return fail(error, STATUS_FAILED, "is %dx%d here, and %s %dx%d; both must have one size", in->width,
-                    in->height, operand->path, operand->width, operand->height);
+        return fail(error, STATUS_FAILED, "is %dx%d here, but %s is %dx%d; both must have the same size",
+                    in->width, in->height, operand->path, operand->width, operand->height);
     if (operand->colours > 1 && operand->colours != in->channels - in->alpha)
         return fail(error, STATUS_FAILED, "is gray, and %s has colours", operand->path);
     return STATUS_OK;
 }
 
-/* Converts a sample value to a value of the chain. Undoes the curves of `space`, unless it is NULL. */
+/* Converts a sample value to a value of the chain: light, if there is a `space`. */
 static float chain_value(double value, int channel, const struct image_info *info,
                          const struct colour_space *space, const struct settings *settings)
 {
@@ -55,7 +54,7 @@ static float chain_value(double value, int channel, const struct image_info *inf
     return (float)(space ? colour_space_light(space, channel, value) : value);
 }
 
-/* Opens the space whose curves --linear undoes; *space is NULL if values are light already. */
+/* Opens the space whose curves --linear inverts. *space is NULL without --linear, and if values are light. */
 static enum status open_space(const struct image_info *info, const struct settings *settings,
                               const struct colour_space **space, struct error *error)
 {
@@ -69,7 +68,7 @@ static enum status open_space(const struct image_info *info, const struct settin
     return status;
 }
 
-/* Fills the planes from stored rows. `map` leads from upright to stored pixels. */
+/* Fills the planes from stored rows. `map` is the map from upright to stored pixels. */
 static void fill_values(struct operand *operand, const struct image_info *info, const unsigned char *stored,
                         const struct affine *map, const struct colour_space *space,
                         const struct settings *settings)
@@ -111,11 +110,11 @@ enum status operand_read(void *params, const struct settings *settings, struct e
     if (reader_open(operand->path, &options, &reader, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct image_info *info = reader_info(reader);
-    const int orientation = settings->stored_orientation ? 1 : info->metadata.orientation;
-    const bool is_on_side = orientation > 1 && orientation_is_on_side(orientation);
+    const bool needs_turn = !settings->stored_orientation && info->metadata.orientation > 1;
+    const int orientation = needs_turn ? info->metadata.orientation : 1;
+    const bool is_on_side = orientation_is_on_side(orientation);
     /* orientation_map counts from pixel corners, fill_values from pixel centres. */
-    const struct affine corners =
-        orientation_map(orientation > 1 ? orientation : 1, info->width, info->height);
+    const struct affine corners = orientation_map(orientation, info->width, info->height);
     const struct affine map = affine_move_origin(&corners, -0.5);
     operand->width = (int)(is_on_side ? info->height : info->width);
     operand->height = (int)(is_on_side ? info->width : info->height);
@@ -162,8 +161,8 @@ double operand_mean(const struct operand *operand, int colour)
 static enum status copy_rows(struct run *run, const struct operand *operand, struct interval rows,
                              cl_mem *memory, struct error *error)
 {
-    const uint64_t part[] = {operand->hash, (uint64_t)rows.begin, (uint64_t)rows.end};
-    const struct constant_key key = {"a second picture", part, sizeof part};
+    const uint64_t values_and_rows[] = {operand->hash, (uint64_t)rows.begin, (uint64_t)rows.end};
+    const struct constant_key key = {"a second picture", values_and_rows, sizeof values_and_rows};
     *memory = NULL;
     if (device_is_dry_run(run->device) || constants_find(&run->constants, &key, memory))
         return STATUS_OK;

@@ -39,7 +39,7 @@ struct stage_caps product_caps(const void *params)
     return (struct stage_caps){.groups = true, .reads_samples = true, .writes_samples = true};
 }
 
-/* The tables of both axes, and the blocks that a launch computes. */
+/* Tables of both axes, and the blocks that a launch computes. */
 struct tables {
     cl_mem x, y;
     cl_int blocks_x; /* number of blocks along x */
@@ -112,10 +112,10 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
                   ARG(tables.blocks_x), ARG(tables.first_y), ARG(product->epilogue), ARG(channels));
 }
 
-/* Returns the number of blocks of a group along x: as many as have their samples in one tile, but at least as
+/* Returns the number of blocks of a group along x: as many as find their samples in one tile, but at least as
  * many as span one window. For wide windows the tile is then filled several times; with fewer blocks,
  * neighbouring groups would read mostly the same samples. */
-static int count_across(const struct axis *axis, struct blocking by, int group)
+static int blocks_of_group(const struct axis *axis, struct blocking by, int group)
 {
     double step = (double)by.outputs * axis->samples / axis->outputs; /* samples from block to block */
     double window = axis_max_taps(axis), fitting = (group * by.unit - window - 2 * by.unit) / step;
@@ -134,7 +134,7 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
     struct tables tables;
     /* Reserve memory for PRODUCT_ROWS + 1 rows: in images each row of the tile has one more vec. */
     const int group = run_fitting_outputs(run, GROUP, (size_t)(PRODUCT_ROWS + 1) * VEC_BYTES);
-    cl_int across = count_across(&product->x, by, group);
+    cl_int across = blocks_of_group(&product->x, by, group);
     struct kernel_launch work = run_work(run, "product_gpu", "product", dst);
     if (make_tables(run, product, by, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -182,8 +182,8 @@ static bool axis_is_uniform(const struct axis *axis)
 /* Longest filter of kernels/filter_gpu.cl, in vecs: 129 taps. For longer ones product_gpu.cl is as fast. */
 enum { MAX_REACH = 32 };
 
-/* Samples that an axis must have in addition to the taps: more than is_periodic() of axis.c requires, because
- * the table of an axis that wraps and is not periodic extends over all samples, which are not in a tile. */
+/* Samples that an axis must have in addition to the taps. They make a wrapped axis periodic (axis.c);
+ * otherwise its table would extend over all samples, which are not in a tile. */
 enum { BORDER_SAMPLES = 40 };
 
 /* True if kernels/filter_gpu.cl can compute the product. */
@@ -231,7 +231,7 @@ static enum status filter_gpu(struct run *run, const struct product *product, co
     struct kernel_launch work = run_configured(run, "filter_gpu", another ? &two_filters : &one_filter, dst);
     const int group = work.config.group[0];
     const int outputs = run_fitting_outputs(run, work.config.outputs, (size_t)(filters * group) * VEC_BYTES);
-    /* The kernel needs at least OUTPUTS - 1 taps; the padding weights are 0. */
+    /* The kernel needs at least OUTPUTS - 1 taps: zeros are appended. */
     const struct window_y window_y = {along_y->start,
                                       along_y->taps < outputs - 1 ? outputs - 1 : along_y->taps};
     const struct blocking by = {GPU_LANES, GPU_LANES, true};
@@ -276,11 +276,11 @@ enum status gradient_magnitude(struct run *run, const struct product *product, c
                     (struct interval){dst->first_row, dst->first_row + dst->rows}, 1, dst->channels,
                     &first.dst, error) != STATUS_OK)
         return STATUS_FAILED;
+    if (product_run(run, &first, error) != STATUS_OK)
+        return STATUS_FAILED;
     /* The epilogue of the second product combines it with the first. */
     second.epilogue.op = EPILOGUE_MAGNITUDE;
     second.other = first.dst;
-    if (product_run(run, &first, error) != STATUS_OK)
-        return STATUS_FAILED;
     return product_run(run, &second, error);
 }
 

@@ -22,13 +22,13 @@ struct epilogue {
 /* One product.
  *
  * `read` and `write` may be NULL. If src.object is NULL, src has only size and rows, and the source is the
- * raster `read`. Likewise, if dst.object is NULL, the destination is `write`. Products of one stage with the
- * same `read` and `write` share a program, even if they do not use both.
+ * raster `read`. Likewise, if dst.object is NULL, the destination is `write`. All products of a stage should
+ * have its `read` and `write`, even if they do not use them, as they then share a program.
  *
- * `rows` are the rows of dst to compute, in whole blocks of PRODUCT_ROWS; none means all of dst.
+ * `rows` are the rows of dst to compute, in whole blocks of PRODUCT_ROWS; empty: all of dst.
  *
- * `other` has the size of dst and is the second operand of the epilogue. EPILOGUE_SHARPEN uses `read`
- * instead, if there is one. */
+ * `other` is the second operand of the epilogue, of the size of dst. EPILOGUE_SHARPEN uses `read` instead, if
+ * there is one. */
 struct product {
     struct axis x, y;
     struct epilogue epilogue;
@@ -37,7 +37,7 @@ struct product {
     struct interval rows;
 };
 
-/* Enqueues a product. `src` must have the rows axis_inside_rows() of the computed rows. */
+/* Enqueues a product. `src` must have the rows that axis_inside_rows() returns for the computed rows. */
 enum status product_run(struct run *run, const struct product *product, struct error *error);
 
 /* Enqueues sqrt(a * a + b * b) for the results a and b of two products of one image. Their epilogues must be

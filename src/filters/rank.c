@@ -1,15 +1,15 @@
-/* Median and other ranks of square and round windows. The kernel depends on device, samples and radius:
+/* Launches of rank filters. The kernel depends on device, samples and radius:
  *
- *     percent 0, 100 of squares   filters/extrema.h: a running minimum or maximum
+ *     percent 0, 100 of squares   filters/extrema.h: minima and maxima of runs
  *     median of 3x3, 5x5          rank_network_cpu, rank_network_gpu: sorting networks on columns
  *     CPU, 8-bit values           rank_squares_cpu: the time is the same for any radius; rank_discs_cpu
  *     CPU, other values           rank_tiles_cpu: sorted tiles; the time grows with the radius
  *     GPU, squares to radius 31   rank_columns_gpu: sorted columns in local memory
  *     GPU, others                 rank_digits_gpu: a histogram, or a radix search in the keys
  *
- * The last two work in buffers: images are copied to buffers and back. On a CPU, planes are filtered block by
- * block, and blocks with values of more than 8 bits are marked; rank_tiles_cpu then filters the marked
- * blocks. Small medians and 8-bit ranks work from raster to raster, without planes.
+ * The two last ones work in buffers: images are copied to buffers and back. On a CPU, the kernels for 8-bit
+ * values filter planes block by block and mark blocks with other values, which rank_tiles_cpu then filters.
+ * Small medians and 8-bit ranks work from raster to raster, without planes.
  *
  * Keys are integers that sort like the values (kernels/rank.h), so one order serves all types; NaN is sorted
  * last, as in scipy.ndimage. */
@@ -17,35 +17,36 @@
 
 #include "filters/extrema.h"
 
-/* Outputs of a work-item along y, and group sizes, for medians of 3x3 and 5x5. */
+/* Outputs of a work-item along y, and group sizes, of the sorting networks. */
 static const struct kernel_configs network = {.kernel = "rank_network",
                                               .cpu = {8, {16, 1}},
                                               .cpu_images = {2, {16, 1}},
                                               .gpu = {4, {32, 4}},
                                               .gpu_images = {2, {32, 4}}};
 
-/* Outputs of a work-item of kernels/rank_network_cpu.cl along x; also there. */
+/* Outputs of a work-item along x, as in kernels/rank_network_cpu.cl. */
 enum { SEGMENT = 128 };
 
 /* kernels/rank_columns_gpu.cl: work-items of a group, which sorts at most twice as many columns; the largest
- * radius for these; and the fewest output rows of a group, which sorts all its columns in its first row. */
+ * radius for that; and the least number of output rows of a group, which sorts all its columns for its first
+ * row. */
 enum { COLUMNS_GROUP = 64, COLUMNS_RADIUS = COLUMNS_GROUP / 2 - 1, COLUMNS_ROWS = 32 };
 
 /* kernels/rank_digits_gpu.cl: work-items of a group, each with 256 bins of 16 bits. Up to DIGITS_FEW samples,
  * digits of four bits cost less than digits of eight. */
 enum { DIGITS_GROUP = 32, DIGITS_BINS = 256, DIGITS_FEW = 256 };
 
-/* Most output rows of a work-item of kernels/rank_digits_gpu.cl. More rows fill fewer windows from scratch.
- * Fewer rows are used if less than DIGITS_ITEMS work-items would be left to keep a device busy. */
+/* Largest number of output rows of a work-item of kernels/rank_digits_gpu.cl, which counts a whole window for
+ * its first row only. Less if there were fewer than DIGITS_ITEMS work-items to keep a device busy. */
 enum { DIGITS_ROWS = 64, DIGITS_ITEMS = 1 << 16 };
 
 /* Width and height of a tile of kernels/rank_tiles_cpu.cl in outputs, and work-items per compute unit of that
  * kernel and of kernels/rank_blocks.h: more than one, as blocks differ in work. */
 enum { TILE = 128, TILES_ITEMS = 4 };
 
-/* kernels/rank_blocks.h: bytes of the histograms of a column, and columns of a block. The histograms of a
- * block of squares should stay in a core's second-level cache. For discs one byte; their rows begin at
- * multiples of 64 bytes, at most two further, and a vector has 64. */
+/* kernels/rank_blocks.h: columns of a block, and bytes of the histograms of a column. With squares the
+ * histograms of a block should stay in a core's second-level cache. With discs a column has one byte, and
+ * rows are padded by up to 2 * DISC_ALIGNMENT bytes. */
 enum { COLUMN_BYTES = 17 * 32, BLOCK_WIDTH = 6 * TILE, DISC_COLUMN_BYTES = 1, DISC_ALIGNMENT = 64 };
 
 /* Size of a block of kernels/rank_blocks.h in outputs, and the number of blocks of a plane. */
@@ -66,7 +67,8 @@ static bool is_small_median(const struct rank *rank)
     return rank->radius <= 2 && rank->shape == RANK_SQUARE && rank->percent == 50;
 }
 
-/* Returns the columns on either side that row k of a window covers, counted from its middle. */
+/* Returns the number of columns on either side of the middle that row k of a window covers; the middle row
+ * has k = 0. */
 static int row_reach(const struct rank *rank, int k)
 {
     int reach = rank->radius;
@@ -91,7 +93,8 @@ static int wanted_rank(const struct rank *rank)
     return wanted < samples ? wanted : samples - 1;
 }
 
-/* True for squares with percent 0 or 100. Values close to them build no program of their own. */
+/* True for percent 0 and 100 of squares. Percentages near them may select the same samples, but use the
+ * program of all other percentages. */
 static bool is_extreme(const struct rank *rank)
 {
     return rank->shape == RANK_SQUARE && (rank->percent == 0 || rank->percent == 100);
@@ -115,48 +118,33 @@ static enum status run_reaches(struct run *run, const struct rank *rank, cl_mem 
     return run_constants(run, reaches, (size_t)rank->radius + 1, memory, error);
 }
 
-/* Returns the launch of a sorting network. */
-static struct kernel_launch network_work(const struct run *run, const char *file, const struct rank *rank,
-                                         const struct planes *dst)
-{
-    struct kernel_launch work = run_configured(run, file, &network, dst);
-    int outputs = work.config.outputs, across = run->memory == MEMORY_IMAGE ? 2 : 1;
-    work.width = run_is_cpu(run) ? ceil_div(dst->width, SEGMENT) * CPU_LANES : ceil_div(dst->width, across);
-    work.height = ceil_div(dst->rows, outputs);
-    work.calls_noinline = true;
-    if (!run_is_cpu(run))
-        define(&work.defines, "RADIUS", rank->radius);
-    define(&work.defines, "OUTPUTS", outputs);
-    return work;
-}
-
-/* Enqueues kernels/rank_network_cpu.cl from raster to raster. */
-static enum status rank_samples(struct run *run, const struct rank *rank, const struct value *in,
-                                const struct value *out, struct error *error)
+/* Enqueues a sorting network, from raster to raster on CPU devices, or from planes to planes. */
+static enum status rank_by_network(struct run *run, const struct rank *rank, cl_int alpha_channel,
+                                   const struct value *in, const struct value *out, struct error *error)
 {
     const struct planes src = value_planes(in), dst = value_planes(out);
     const struct geometry src_at = planes_geometry(&src), dst_at = planes_geometry(&dst);
-    const cl_int channels = out->shape.channels, radius = rank->radius, alpha_channel = -1;
-    struct kernel_launch work = network_work(run, "rank_network_cpu", rank, &dst);
+    const cl_int channels = out->raster ? out->shape.channels : 1, radius = rank->radius;
+    const bool is_cpu = run_is_cpu(run);
+    const int across = run->memory == MEMORY_IMAGE ? 2 : 1; /* outputs of a work-item of a GPU along x */
+    struct kernel_launch work =
+        run_configured(run, is_cpu ? "rank_network_cpu" : "rank_network_gpu", &network, &dst);
+    work.width = is_cpu ? ceil_div(dst.width, SEGMENT) * CPU_LANES : ceil_div(dst.width, across);
+    work.height = ceil_div(dst.rows, work.config.outputs);
+    work.calls_noinline = true;
+    define(&work.defines, "OUTPUTS", work.config.outputs);
+    if (!is_cpu) {
+        define(&work.defines, "RADIUS", rank->radius);
+        return LAUNCH(run->device, &work, error, ARG_PLANES(&src), ARG_PLANES(&dst), ARG(alpha_channel));
+    }
+    if (!out->raster)
+        return LAUNCH(run->device, &work, error, ARG_PLANES(&src), ARG_PLANES(&dst), ARG(channels),
+                      ARG(radius), ARG(alpha_channel));
     work.depth = 1;
     work.bytes = raster_bytes(in->raster, src.rows) + raster_bytes(out->raster, dst.rows);
     define(&work.defines, "SAMPLE", out->raster->sample);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARG(src_at),
                   ARGS_WRITE_RASTER(out->raster), ARG(dst_at), ARG(channels), ARG(radius),
-                  ARG(alpha_channel));
-}
-
-/* Enqueues a sorting network from planes to planes. */
-static enum status rank_by_network(struct run *run, const struct rank *rank, cl_int alpha_channel,
-                                   const struct planes *src, const struct planes *dst, struct error *error)
-{
-    const cl_int channels = 1, radius = rank->radius;
-    if (!run_is_cpu(run)) {
-        struct kernel_launch work = network_work(run, "rank_network_gpu", rank, dst);
-        return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(alpha_channel));
-    }
-    struct kernel_launch work = network_work(run, "rank_network_cpu", rank, dst);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(channels), ARG(radius),
                   ARG(alpha_channel));
 }
 
@@ -369,7 +357,7 @@ static enum status rank_planes(struct run *run, const struct rank *rank, cl_int 
 {
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     if (is_small_median(rank))
-        return rank_by_network(run, rank, alpha_channel, src, dst, error);
+        return rank_by_network(run, rank, alpha_channel, in, out, error);
     if (is_extreme(rank))
         return extrema_find(run, rank->radius, wanted_rank(rank) > 0, alpha_channel, src, dst, error);
     if (!run_is_cpu(run))
@@ -410,7 +398,7 @@ enum status rank_image(struct run *run, const void *params, const struct value *
                    ? rank_planes(run, rank, shape_alpha(&out->shape), false, in, out, error)
                    : STATUS_FAILED;
     if (is_small_median(rank))
-        return rank_samples(run, rank, in, out, error);
+        return rank_by_network(run, rank, -1, in, out, error);
     return in->raster->sample == SAMPLE_UINT8 && !is_extreme(rank)
                ? rank_by_histogram(run, rank, -1, in, out, &blocks, &skipped, error)
                : rank_unpacked(run, rank, in, out, error);

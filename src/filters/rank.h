@@ -1,7 +1,7 @@
 /* Rank filters: medians, minima, maxima and any percentile of square and round windows.
  *
- * Results are bit for bit one of the samples of the window, and the same for every kernel (kernels/rank*.cl).
- * NaN sorts last. struct rank is plain data; functions only enqueue work. */
+ * A result is one of the samples of the window, the same for every kernel (kernels/rank*.cl). NaN sorts last.
+ * struct rank is plain data; functions only enqueue work. */
 #ifndef CLIMG_FILTERS_RANK_H
 #define CLIMG_FILTERS_RANK_H
 
@@ -12,16 +12,16 @@ enum { RANK_MAX_RADIUS = 127 };
 
 enum rank_shape { RANK_SQUARE, RANK_DISC };
 
-/* The params of such a stage. The result is the sample at index floor(n * percent / 100) of the n sorted
- * samples of the window, at most the last one: the rule of scipy.ndimage.percentile_filter. A square has 2 *
- * radius + 1 samples a side; a disc has all samples at most radius away from its centre. */
+/* The params of a stage with a rank filter. The result is the sample at index floor(n * percent / 100) of the
+ * n sorted samples of the window, at most the last one, as in scipy.ndimage.percentile_filter. A square has 2
+ * * radius + 1 samples a side; a disc has all samples at most radius away from its centre. */
 struct rank {
     int radius; /* 1 to RANK_MAX_RADIUS */
     int shape;  /* enum rank_shape */
     double percent;
 };
 
-/* Rows of the option table of a stage whose params are a struct rank. */
+/* Rows of the option table. */
 #define RANK_RADIUS                                                                                          \
     {                                                                                                        \
         .type = OPTION_INTEGER, .offset = offsetof(struct rank, radius), .min = 1, .max = RANK_MAX_RADIUS,   \
@@ -35,7 +35,7 @@ struct rank {
         .help = "shape of the window; disc: pixels at most RADIUS from its centre"                           \
     }
 
-/* Callbacks `rows` and `caps` of a stage whose params are a struct rank. */
+/* Callbacks `rows` and `caps`. */
 struct interval rank_rows(const void *params, const struct shape *in, struct interval out);
 struct stage_caps rank_caps(const void *params);
 

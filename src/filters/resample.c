@@ -11,8 +11,8 @@
  * filter.
  *
  * The second half serves --resize and the coarse grid of wide Gaussians: weights are computed output by
- * output, and filters/axis.c merges equal ones. Positions count from the edge of sample 0, so sample i
- * extends from i to i + 1, and its centre is at i + 0.5. */
+ * output. Positions count from the edge of sample 0, so sample i is from i to i + 1, its centre at i + 0.5.
+ */
 #include "filters/resample.h"
 
 #include "base/exact.h"
@@ -83,7 +83,7 @@ static void kernel_weigh(enum resampler resampler, double position, int first, d
 }
 
 /* Converts weights of corners 0 to count - 1 into weights of samples -taps / 2 to count + taps / 2 - 2.
- * Corner i lies between samples i - 1 and i, at i - 0.5, and is a weighted sum of `taps` samples:
+ * Corner i, at i - 0.5, is a weighted sum of `taps` samples:
  *
  *     corner[i] = sum over k < taps of kernel(k - (taps - 1) / 2.0) * src[i - taps / 2 + k] */
 static void interpolate_corners(enum resampler resampler, const double *corners, int count, float *weights)
@@ -129,7 +129,7 @@ void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float 
 }
 
 /* Computes a reduction on the grid of corners. Output d is at corner factor * d + factor / 2, so the window
- * is odd. The kernel is 0 at its ends, which are omitted (- 1). Returns the number of taps. */
+ * is odd. The kernel is 0 at both ends, which are omitted. Returns the number of taps. */
 static int reduce_corners(enum resampler resampler, int factor, int stretch, float *weights, int *start)
 {
     double corners[MAX_RESAMPLE_TAPS * MAX_FACTOR], sum = 0;
@@ -225,8 +225,8 @@ static int resize_samples(const struct resize *by)
     return (by->sample_count > 0 ? by->sample_count : by->from) + 2 * by->margin;
 }
 
-/* True if the axis keeps its size and is copied. Gaussians are never copied, as they smooth at equal size,
- * too; they have no `ends_at_border`. */
+/* True if the axis keeps its size and is copied. Gaussians, which have no `ends_at_border`, smooth at equal
+ * size, too. */
 static bool resize_is_copy(const struct resize *by, bool ends_at_border)
 {
     return by->from == by->to && ends_at_border;
@@ -245,8 +245,8 @@ static struct interval resize_window(const struct resize *by, bool ends_at_borde
 {
     if (by->filter == RESIZE_BOX) {
         /* The samples of the box; for an enlargement, the sample that contains the output's centre. Boxes
-         * have neither margin nor shift, and are always cut. Chroma planes can have fewer samples than the
-         * ratio needs for the last outputs, so the window is clamped and has at least the last sample. */
+         * have neither margin nor shift, and always end at the border. Chroma planes may have fewer samples
+         * than the ratio needs for the last outputs, which get the last sample. */
         const int64_t o = (int64_t)by->begin + i;
         const bool is_reduction = by->from >= by->to;
         const int begin =
@@ -281,9 +281,9 @@ struct interval resize_weigh(const struct resize *by, bool ends_at_border, int i
         sum += weights[k - window.begin] = resize_kernel(by, (k - middle + 0.5) * unit);
     for (int k = window.begin; weights && k < window.end; k++) {
         weights[k - window.begin] /= sum;
-        /* Derivative of the Gaussian with respect to the output's position: weight * distance / sigma^2, per
-         * sample; times samples_per_output: per output. Only for enlargements, where unit is 1: a reduction
-         * would need another factor `unit`. */
+        /* Derivative of the Gaussian by the output's position: weight * distance / sigma^2 per sample, times
+         * samples_per_output: per output. A reduction, whose unit is not 1, would need another factor
+         * `unit`. */
         if (by->filter == RESIZE_SLOPE)
             weights[k - window.begin] *=
                 (k - middle + 0.5) * unit / (by->sigma * by->sigma) * samples_per_output(by);

@@ -1,7 +1,7 @@
 /* Weights for scaling by powers of two, and for antialiased resizing to any size.
  *
- * Pure functions of numbers: nothing is allocated, and all may be called from several threads. Weights are
- * computed in double with base/exact.h, so they are the same on every system. */
+ * Pure functions, thread-safe, without allocations. Weights are computed in double with base/exact.h, so they
+ * are the same on every system. */
 #ifndef CLIMG_FILTERS_RESAMPLE_H
 #define CLIMG_FILTERS_RESAMPLE_H
 
@@ -19,15 +19,15 @@
 struct filter {
     const float *weights; /* period rows of taps weights; may be NULL */
     int taps, start, step, period;
-    int lead; /* outputs by which the window advances earlier than with 0 */
+    int lead; /* number of outputs by which the window advances earlier */
 };
 
 enum resampler { RESAMPLE_BICUBIC, RESAMPLE_BILINEAR, RESAMPLE_BSPLINE, RESAMPLE_NEAREST, RESAMPLE_LANCZOS };
 
 #define RESAMPLE_CHOICES "bicubic|bilinear|bspline|nearest|lanczos"
 
-/* Positions of the samples that are interpolated: the centres of the pixels, or their corners, to which the
- * samples are interpolated first. */
+/* The samples from which outputs are interpolated: those at the pixels' centres, or samples at the pixels'
+ * corners, which are interpolated from the centres first. */
 enum grid { GRID_CENTERS, GRID_CORNERS };
 
 #define GRID_CHOICES "centers|corners"
@@ -58,7 +58,7 @@ enum resize_filter {
     RESIZE_BILINEAR, /* triangle */
     RESIZE_BOX,      /* mean of the samples whose centres an output covers */
     RESIZE_GAUSSIAN,
-    RESIZE_SLOPE /* derivative of the Gaussian with respect to the output position; only if from <= to */
+    RESIZE_SLOPE /* derivative of the Gaussian by the output's position; only if from <= to */
 };
 
 #define RESIZE_CHOICES      "lanczos|bicubic|bilinear|box"
@@ -76,9 +76,9 @@ struct resize {
     double shift;     /* added to the position of every output, in samples; 0 for RESIZE_BOX */
 };
 
-/* Returns the samples [begin, end) of output resize->begin + i (rows or columns), and stores their weights,
- * which sum to 1 (except for RESIZE_SLOPE). `weights` may be NULL. With `ends_at_border`, the filter ends at
- * the border; otherwise samples may be outside the axis. */
+/* Returns the samples [begin, end) of output resize->begin + i, and stores their weights, whose sum is 1
+ * (except for RESIZE_SLOPE). `weights` may be NULL. Without `ends_at_border` samples may be outside the axis.
+ */
 struct interval resize_weigh(const struct resize *resize, bool ends_at_border, int i, double *weights);
 
 /* Returns an upper bound of the taps of an output. */

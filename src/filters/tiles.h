@@ -1,8 +1,8 @@
 /* Slices of wide images in tiles: ranges of columns that pass through a stage one after the other, so that
  * its memory does not grow with the width.
  *
- * A stage treats a tile as an image of its own and applies its border rule at the tile's edges. A tile
- * therefore has a halo: enough extra columns that the tile's own columns are not affected.
+ * A stage treats a tile as an image and applies its border rule at the tile's edges. A tile therefore has a
+ * halo: extra columns, which keep the border rule away from its own columns.
  *
  * The caller owns `in` and `out`; the planes of tiles are released before tiles_run() returns. */
 #ifndef CLIMG_FILTERS_TILES_H
@@ -12,8 +12,8 @@
 
 struct tile {
     const struct shape *image;
-    struct interval own;  /* range of columns of the image that this tile computes */
-    struct interval held; /* range of columns with the halo; held.begin is a multiple of TILE_UNIT */
+    struct interval own;    /* range of columns of the image that this tile computes */
+    struct interval padded; /* range of columns with the halo; padded.begin is a multiple of TILE_UNIT */
 };
 
 enum { TILE_UNIT = 64 }; /* columns */
@@ -23,13 +23,13 @@ struct tiling {
     const void *params;
     /* Returns the range of columns that columns `out` need, before clipping. */
     struct interval (*columns)(const void *params, const struct shape *image, struct interval out);
-    /* Enqueues the work on one tile. `in` is as wide as tile->held. */
+    /* Enqueues the work on one tile. `in` is as wide as tile->padded. */
     enum status (*run)(struct run *run, const void *params, const struct tile *tile, const struct value *in,
                        struct value *out, struct error *error);
 };
 
-/* Enqueues all tiles of a slice. A single tile has the whole width on devices other than CPUs, for groups,
- * and if the stage needs all columns (`whole`). On CPU devices `in` and `out` may be rasters. */
+/* Enqueues all tiles of a slice. On GPUs, for groups, and if the stage needs all columns (`whole`), one tile
+ * has the whole width. On CPU devices `in` and `out` may be rasters. */
 enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, const struct value *in,
                       struct value *out, struct error *error);
 

@@ -1,11 +1,9 @@
-/* Affine warps and moves.
+/* Launches of warps (kernels/warp.cl) and moves.
  *
- *   output (x, y) = interpolation at (xx x + xy y + x0, yx x + yy y + y0) of the source
- *
- * A kernel computes positions in integers of 2^-40 pixels: float would err by 0.001 pixels in the middle of a
- * large picture. Cubics follow D. Mitchell and A. Netravali (SIGGRAPH 1988): (B, C) = (0, 0.5) is Keys' with
- * a = -0.5, (1, 0) the B-spline. They are passed as polynomials, so one program serves both. If the picture
- * shrinks, the filter is stretched along x and y by the kernel warp_shrinking.
+ * The kernel computes positions in integers of 2^-40 pixels: float would err by 0.001 pixels in the middle of
+ * a large picture. Cubics follow D. Mitchell and A. Netravali (SIGGRAPH 1988): (B, C) = (0, 0.5) is Keys'
+ * with a = -0.5, (1, 0) the B-spline. They are arguments, as polynomials, so one program serves both. If the
+ * picture shrinks, the kernel warp_shrinking stretches the filter along x and y.
  *
  * On CPU devices sixteen neighbours of an output row are computed at once if they come from few rows, as in
  * rotations of gray by up to 45 degrees and of RGB by up to 23 (kernels/warp_rows_cpu.cl). Processor time,
@@ -23,8 +21,8 @@
 /* Fractional bits of positions. */
 enum { UNIT_BITS = 40 };
 
-/* The groups are squares: a rotated row of the output crosses many rows of the source, and neighbouring rows
- * of the output cross the same ones. */
+/* Groups are squares: a rotated row of the output crosses many rows of the source, and neighbouring rows of
+ * the output cross the same ones. */
 static const struct kernel_configs warp_configs = {.kernel = "warp",
                                                    .cpu = {1, {16, 16}},
                                                    .gpu = {1, {16, 8}}},
@@ -73,7 +71,7 @@ static int count_taps(const struct warp_options *options)
     return options->resampler == RESAMPLE_BILINEAR ? 2 : options->resampler == RESAMPLE_LANCZOS ? 6 : 4;
 }
 
-/* Stores the coefficients of p(at + t), or p(at - t) if sign is -1, as a column of `to`. */
+/* Stores the coefficients of p(at + sign * t), a polynomial in t, as a column of `to`. */
 static void substitute(const double *p, double at, int sign, int column, cl_float (*to)[4])
 {
     to[0][column] = (float)(((p[3] * at + p[2]) * at + p[1]) * at + p[0]);
@@ -98,13 +96,12 @@ static void set_cubic(struct steps *steps, double b, double c)
     substitute(far, 2, -1, 3, steps->cubic);
 }
 
-/* Returns the factor by which the filter is widened along one source axis: the length of a step of one output
- * pixel along x and y. An output pixel is a parallelogram of the source; this ignores its shear. */
-static double find_stretch(const struct warp_options *options, double across, double down)
+/* Returns the factor by which the filter is widened along a source axis, on which steps along x and y of the
+ * output have lengths x and y. An output pixel is a parallelogram of the source, whose shear is ignored. */
+static double find_stretch(const struct warp_options *options, double x, double y)
 {
-    bool stretches = options->antialias && !is_copy(options);
-    double apart = exact_hypot(across, down);
-    return stretches && apart > 1 + 1e-9 ? apart : 1;
+    const double length = exact_hypot(x, y);
+    return options->antialias && !is_copy(options) && length > 1 + 1e-9 ? length : 1;
 }
 
 /* Converts pixels to units of 2^-UNIT_BITS. */
@@ -113,8 +110,8 @@ static cl_long to_units(double value)
     return llrint(ldexp(value, UNIT_BITS));
 }
 
-/* Computes the kernel's arguments, except for the tile. Copies round to the nearest pixel, so their positions
- * are half a pixel farther and then rounded down. */
+/* Computes the kernel's arguments, except for the tile. For copies, which round to the nearest pixel, half a
+ * pixel is added to positions, and the kernel rounds down. */
 static struct steps find_steps(const struct affine *affine, const struct warp_options *options)
 {
     double half = is_copy(options) ? 0.5 : 0;
@@ -125,15 +122,15 @@ static struct steps find_steps(const struct affine *affine, const struct warp_op
                           .yy = to_units(affine->yy),
                           .y = to_units(affine->y + half),
                           .copies = is_copy(options)};
-    bool smooths = options->resampler == RESAMPLE_BSPLINE;
+    const bool is_bspline = options->resampler == RESAMPLE_BSPLINE;
     memcpy(steps.fill, options->fill, sizeof steps.fill);
-    set_cubic(&steps, smooths ? 1 : 0, smooths ? 0 : 0.5);
+    set_cubic(&steps, is_bspline ? 1 : 0, is_bspline ? 0 : 0.5);
     steps.stretch_x = (float)find_stretch(options, affine->xx, affine->xy);
     steps.stretch_y = (float)find_stretch(options, affine->yx, affine->yy);
     return steps;
 }
 
-struct affine warp_chroma_map(const struct affine *brightness, const struct chroma *chroma)
+struct affine warp_chroma_map(const struct affine *luma, const struct chroma *chroma)
 {
     const double across = chroma->across, down = chroma->down;
     /* From chroma to luma positions, through the map, and back to chroma. */
@@ -142,7 +139,7 @@ struct affine warp_chroma_map(const struct affine *brightness, const struct chro
                                 .x = -chroma->left / across,
                                 .yy = 1 / down,
                                 .y = -chroma->top / down};
-    const struct affine map = affine_then(&to, brightness);
+    const struct affine map = affine_then(&to, luma);
     return affine_then(&map, &back);
 }
 
@@ -181,7 +178,7 @@ enum status warp_check(const char *what, const struct affine *affine, const stru
         return fail(
             error, STATUS_FAILED,
             "%s to %dx%d pixels takes %.2g samples, more than %.2g; --resize makes a picture smaller, "
-            "antialias=no takes %d of each pixel",
+            "antialias=no reads %d per pixel",
             what, out->width, out->height, samples, WARP_MAX_SAMPLES,
             count_taps(options) * count_taps(options));
     return STATUS_OK;
@@ -215,41 +212,34 @@ bool warp_needs_all_rows(const struct affine *affine, const struct warp_options 
     return affine->yy <= 0 || options->outside == OUTSIDE_EDGE;
 }
 
-/* Returns the number of source samples that a group needs along one axis. Sets *first to the first of them,
- * relative to the sample at the group's first pixel. A step along x or y of the output moves by `across` or
- * `down` units on that axis. */
-static int find_span(cl_long across, cl_long down, const int *group, int reach, int *first)
+/* Returns the number of source samples that a group of `pixels` needs along one axis. Sets *first to the
+ * first of them, relative to the sample at the group's first pixel. A step along x or y of the output is
+ * `across` or `down` units long on that axis. */
+static int find_span(cl_long across, cl_long down, const int *pixels, int reach, int *first)
 {
     cl_long low = 0, high = 0;
-    *(across < 0 ? &low : &high) += across * (group[0] - 1);
-    *(down < 0 ? &low : &high) += down * (group[1] - 1);
+    *(across < 0 ? &low : &high) += across * (pixels[0] - 1);
+    *(down < 0 ? &low : &high) += down * (pixels[1] - 1);
     *first = (int)(low >> UNIT_BITS) - reach + 1;
     return (int)(high >> UNIT_BITS) + 1 + reach - *first + 1;
 }
 
 /* Computes the tile of the source that contains all samples of a group. Returns its size in bytes, with
  * `planes` planes. A stretched filter reads several samples along x at once, which rounds the columns up. */
-static size_t find_tile(struct steps *steps, const int *group, int taps, bool shrinks, int planes)
+static size_t find_tile(struct steps *steps, const int *pixels, int taps, bool shrinks, int planes)
 {
     int at_once = taps > 2 ? 8 : 4, reach_x = find_reach(taps, steps->stretch_x);
-    steps->columns = find_span(steps->xx, steps->xy, group, reach_x, &steps->left);
-    steps->rows = find_span(steps->yx, steps->yy, group, find_reach(taps, steps->stretch_y), &steps->top);
+    steps->columns = find_span(steps->xx, steps->xy, pixels, reach_x, &steps->left);
+    steps->rows = find_span(steps->yx, steps->yy, pixels, find_reach(taps, steps->stretch_y), &steps->top);
     if (shrinks)
         steps->columns += ceil_div(2 * reach_x, at_once) * at_once - 2 * reach_x;
     steps->pitch = (steps->columns + 7) / 8 * 8 + 3; /* rows begin at different banks of local memory */
     return (size_t)steps->pitch * (size_t)steps->rows * (planes == 3 ? 4 : (size_t)planes) * sizeof(cl_float);
 }
 
-/* True if pixels beyond the picture are missing instead of zero. */
-static bool warp_leaves_missing(const struct run *run, const struct warp_options *options,
-                                const struct shape *in)
-{
-    return run->is_merged && options->outside == OUTSIDE_ZERO && !options->copies && !in->alpha;
-}
-
-/* True if neighbours along x of the output are close to neighbours in a row of the source: with one plane
- * the bounds of TILE_COLUMNS and TILE_ROWS in kernels/warp_rows_cpu.cl, with more the slope up to which that
- * kernel is the faster one (RGB by 30 degrees: 1.1 times the time). */
+/* True if kernels/warp_rows_cpu.cl may be used: neighbours along x of the output come from few rows. For one
+ * plane these are the bounds of its TILE_COLUMNS and TILE_ROWS, for more the slopes up to which it is the
+ * faster kernel (RGB by 30 degrees: 1.1 times the time). */
 static bool warp_follows_rows(const struct affine *affine, int planes)
 {
     return planes == 1 ? fabs(affine->xx - 1) <= 0.5 && fabs(affine->yx) <= 0.75
@@ -266,9 +256,14 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     struct kernel_launch work =
         run_configured(run, "warp", shrinks ? &warp_shrinking_configs : &warp_configs, &out->planes[0]);
     const int planes = run->memory == MEMORY_BUFFER ? out->shape.channels : 1;
-    size_t tile = find_tile(&steps, work.config.group, count_taps(options), shrinks, planes);
+    /* The pixels of a group in the output. Positions of other pixels may exceed WARP_MAX_POSITION. */
+    const int *group = work.config.group;
+    const int width = out->shape.width, height = out->shape.height,
+              pixels[] = {group[0] < width ? group[0] : width, group[1] < height ? group[1] : height};
+    const size_t tile = find_tile(&steps, pixels, count_taps(options), shrinks, planes);
     work.vector_width = VECTOR_SCALAR;
-    steps.missing = warp_leaves_missing(run, options, &in->shape);
+    steps.missing =
+        run->is_merged && options->outside == OUTSIDE_ZERO && !options->copies && !in->shape.alpha;
     if (options->outside == OUTSIDE_ZERO)
         work.edge = steps.missing ? EDGE_CLAMP : EDGE_ZERO;
     define(&work.defines, "TAPS", count_taps(options));
@@ -300,12 +295,12 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
 
 /* ---------------------------------------------------------------- moves */
 
-/* On CPU devices a work-item copies a square of pixels, so that source and destination rows stay in the
- * cache. */
 static const struct kernel_configs move_configs = {
     .kernel = "move_samples", .cpu = {1, {1, 1}}, .gpu = {1, {16, 16}}};
 
-enum { TILE = 64, LARGEST_UNIT = 16 };
+/* On CPU devices a work-item copies a square of TILE x TILE pixels, so that source and destination rows stay
+ * in the cache. */
+enum { TILE = 64, MAX_UNIT = 16 /* bytes */ };
 
 /* The same layout as struct move of kernels/move_samples.cl. */
 struct move {
@@ -316,9 +311,9 @@ struct kernel_launch move_work(const struct run *run, const char *file, const st
                                cl_int *units)
 {
     const struct planes dst = value_planes(out);
-    int pixel = (int)out->raster->pixel, unit = pixel & -pixel;
-    int tile = run->device->variant == VARIANT_CPU ? TILE : 1;
-    unit = unit < LARGEST_UNIT ? unit : LARGEST_UNIT;
+    const int pixel = (int)out->raster->pixel, power = pixel & -pixel; /* the largest that divides a pixel */
+    const int unit = power < MAX_UNIT ? power : MAX_UNIT,
+              tile = run->device->variant == VARIANT_CPU ? TILE : 1;
     struct kernel_launch work = run_work(run, file, file, &dst);
     work.memory = MEMORY_BUFFER;
     work.config = device_launch_config(run->device, MEMORY_BUFFER, &move_configs);

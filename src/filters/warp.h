@@ -1,11 +1,9 @@
 /* Affine warps, and moves that only change the position of pixels.
  *
- * A map leads from positions of the output to positions of the input. The centres of pixels are whole
- * numbers. Positions are computed in integers of 2^-40 pixels (kernels/warp.cl), so results do not depend on
- * slices.
+ * A map maps positions of the output to positions of the input. The centres of pixels are whole numbers.
+ * Positions are computed in integers of 2^-40 pixels (kernels/warp.cl), so results do not depend on slices.
  *
- * Maps and options are plain values and own nothing. warp_image() and move_image() allocate the planes of
- * their output; all functions only enqueue work. */
+ * Maps and options are plain values and own nothing. All functions only enqueue work. */
 #ifndef CLIMG_FILTERS_WARP_H
 #define CLIMG_FILTERS_WARP_H
 
@@ -14,8 +12,7 @@
 #include "filters/resample.h"
 
 /* Pixels beyond the picture: zero (transparent if there is alpha), or by the border rule of --edge. In
- * pictures that are going to be merged (run.is_merged) zero means NaN unless there is alpha, so that they do
- * not count. */
+ * pictures without alpha that are going to be merged (run.is_merged), zero means NaN: they do not count. */
 enum warp_outside { OUTSIDE_ZERO, OUTSIDE_EDGE };
 
 #define OUTSIDE_CHOICES "zero|edge"
@@ -23,8 +20,8 @@ enum warp_outside { OUTSIDE_ZERO, OUTSIDE_EDGE };
 /* Limits in pixels: the sides of the output, and the distance of a position from the picture. */
 enum { WARP_MAX_SIDE = 1 << 20, WARP_MAX_POSITION = 1 << 22 };
 
-/* Limit of the work: outputs times samples per output. Reducing a picture of 2^36 pixels with a cubic reads
- * 16 times as many samples, for every factor. */
+/* Limit of outputs times samples per output. The reduction of a picture by a cubic reads 16 times as many
+ * samples as it has pixels, for any factor: a picture of 2^36 pixels reaches the limit. */
 static const double WARP_MAX_SAMPLES = 0x1p40;
 
 struct warp_size {
@@ -82,9 +79,9 @@ void warp_print_size(FILE *file, const void *params);
 enum status warp_check(const char *what, const struct affine *affine, const struct warp_options *options,
                        const struct shape *out, struct error *error);
 
-/* Converts a map of luma positions into one of chroma positions. It preserves the siting: chroma that is
- * sited on the left luma samples of the input is sited on the left ones of the output. */
-struct affine warp_chroma_map(const struct affine *brightness, const struct chroma *chroma);
+/* Converts a map of luma positions into one of chroma positions. Keeps the siting: chroma samples on the left
+ * luma samples of the input are on the left luma samples of the output, too. */
+struct affine warp_chroma_map(const struct affine *luma, const struct chroma *chroma);
 
 /* True if the map takes whole positions to whole positions, one to one: a shift by whole pixels, with or
  * without a flip or quarter turn. */
@@ -98,11 +95,11 @@ enum status warp_adapt_options_to_chroma(struct warp_options *options, const str
 struct interval warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,
                                  const struct shape *in, struct interval out);
 
-/* True if slices from top to bottom do not read the source from top to bottom. A border rule such as mirror
- * can also lead upwards. */
+/* True if slices from top to bottom may read the source in another order: if the map turns the picture upside
+ * down, or a border rule may mirror or wrap. */
 bool warp_needs_all_rows(const struct affine *affine, const struct warp_options *options);
 
-/* Enqueues a warp and allocates the planes of `out`. */
+/* Enqueues a warp. Allocates the planes of `out`. */
 enum status warp_image(struct run *run, const struct affine *affine, const struct warp_options *options,
                        const struct value *in, struct value *out, struct error *error);
 
@@ -123,12 +120,12 @@ enum status move_image(struct run *run, const struct affine *affine, const struc
 enum status copy_image(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error);
 
-/* Returns the launch of kernel FILE of kernels/FILE.cl, which writes the raster of `out`. A work-item copies
- * a square of pixels, each in *units units of the largest possible size (kernels/copy_pixel.h). */
+/* Returns the launch of kernel FILE of kernels/FILE.cl, which copies pixels to the raster of `out`, each as
+ * *units integers of the largest possible size (kernels/copy_pixel.h). */
 struct kernel_launch move_work(const struct run *run, const char *file, const struct value *out,
                                cl_int *units);
 
-/* Callback `caps` of a stage that only moves pixels, by parameters for the picture as it is seen. */
+/* Callback `caps` of a stage that only moves pixels, with parameters that refer to the upright picture. */
 struct stage_caps move_caps(const void *params);
 
 #endif

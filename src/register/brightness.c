@@ -1,13 +1,13 @@
-/* Brightness of pictures: luma of display values, reduced by a power of two up to 64, to at most 1.6 million
- * pixels if possible.
+/* Brightness of pictures: luma of display values, reduced by a power of two up to 64, to at most MAX_PIXELS
+ * if possible.
  *
  *     file           read a row ─▶ luma ─▶ halve ─▶ … ─▶ halve ─▶ gray plane
  *     device image   reduce on the device ─▶ download ─▶ luma ─▶ gray plane
  *
- * Rows of a file are halved while they are decoded. Only a picture that must be turned is whole in memory.
- * The filter is a triangle two result pixels wide, or nearly that after repeated halvings.
+ * Rows of a file are halved while they are decoded. Only a picture that must be turned is completely in
+ * memory. The filter is a triangle two result pixels wide; nearly that, after several halvings.
  *
- * Known limit: hot pixels are suppressed only after the reduction (levels.c), when they are blobs in large
+ * Known limit: hot pixels are suppressed only after the reduction (levels.c), which has spread them in large
  * pictures. As they do not move, they may outweigh a true shift of a few pixels. */
 #include "register/registration.h"
 
@@ -22,14 +22,14 @@
 #include <string.h>
 
 enum {
-    MAX_PIXELS = 3 << 19, /* of the result */
+    MAX_PIXELS = 3 << 19, /* of the result: 1.6 million */
     TEXEL = 4             /* floats of a texel; no pixel has more channels */
 };
 
 /* Luma of display values (ITU-R BT.601). */
 static const double RED = 0.299, GREEN = 0.587, BLUE = 0.114;
 
-/* Returns the luma of a pixel with three colours, else its first channel. */
+/* Returns the luma of a pixel with three colours; of others the first channel. */
 static double luma(const double *pixel, int colours)
 {
     return colours < 3 ? pixel[0] : RED * pixel[0] + GREEN * pixel[1] + BLUE * pixel[2];
@@ -38,8 +38,8 @@ static double luma(const double *pixel, int colours)
 /* Values above this magnitude, and NaN, get a weight of 0. So sums of squares fit a float. */
 static const double MAX_MAGNITUDE = 1e15;
 
-/* Converts `count` pixels, premultiplied if they have alpha. The value is the luma of the straight colour,
- * the weight is alpha, clipped to 1, or 1 without alpha. Alpha below 0.001 counts as 0: the quotient would be
+/* Converts `count` pixels, premultiplied if they have alpha. A value is the luma, divided by alpha; its
+ * weight is alpha, clipped to 1, or 1 without alpha. Alpha below 0.001 counts as 0: the quotient would be
  * mostly rounding. */
 static void set_values(const double *pixels, size_t channels, bool alpha, size_t count, float *values,
                        float *weights)
@@ -82,14 +82,14 @@ static void convert_row(const struct image_info *info, const void *row, float *v
 enum { MAX_HALVINGS = 6 };
 _Static_assert(MAX_FACTOR == 1 << MAX_HALVINGS, "a reduction of 2^n takes n halvings");
 
-/* A file whose rows are halved several times while they are read. */
-struct halving {
+/* Halves the rows of a file several times while they are read. */
+struct halver {
     struct reader *reader;
     struct image_info info; /* of the upright picture */
     unsigned char *samples; /* one row of the upright picture; owned */
 
-    /* For a picture that must be turned. */
-    unsigned char *stored; /* the whole picture as stored; owned. NULL: rows come from the reader */
+    /* Only for a picture that must be turned. */
+    unsigned char *stored; /* the whole picture as stored; owned. NULL: rows are read when they are needed */
     struct affine map;     /* from upright to stored pixels */
     uint32_t row;          /* next row of the upright picture */
 
@@ -101,40 +101,40 @@ struct halving {
     } steps[MAX_HALVINGS];
 };
 
-/* Returns the next row of samples of the upright picture in halving->samples. */
-static enum status read_upright_row(struct halving *halving, struct error *error)
+/* Reads the next row of the upright picture into halver->samples. */
+static enum status read_upright_row(struct halver *halver, struct error *error)
 {
-    const struct image_info *info = &halving->info;
-    if (!halving->stored)
-        return reader_read(halving->reader, halving->samples, row_size(info), 1, error);
+    const struct image_info *info = &halver->info;
+    if (!halver->stored)
+        return reader_read(halver->reader, halver->samples, row_size(info), 1, error);
 
     /* Gather the row from the stored picture. */
-    const size_t pixel = pixel_size(info), pitch = row_size(reader_info(halving->reader));
-    const struct affine *map = &halving->map;
-    const double y = halving->row++;
+    const size_t pixel = pixel_size(info), pitch = row_size(reader_info(halver->reader));
+    const struct affine *map = &halver->map;
+    const double y = halver->row++;
     for (uint32_t x = 0; x < info->width; x++) {
         const double stored_x = map->xx * x + map->xy * y + map->x,
                      stored_y = map->yx * x + map->yy * y + map->y;
-        memcpy(halving->samples + x * pixel,
-               halving->stored + (size_t)stored_y * pitch + (size_t)stored_x * pixel, pixel);
+        memcpy(halver->samples + x * pixel,
+               halver->stored + (size_t)stored_y * pitch + (size_t)stored_x * pixel, pixel);
     }
     return STATUS_OK;
 }
 
-/* Computes the next row of the picture after `halvings` halvings. Calls itself for the source rows: three for
- * the first row, two for each later one. */
-static enum status next_row(struct halving *halving, int halvings, float *values, float *weights,
+/* Computes the next row after `halvings` halvings. Calls itself for the source rows: three for the first row,
+ * two for each later one. */
+static enum status next_row(struct halver *halver, int halvings, float *values, float *weights,
                             struct error *error)
 {
     if (halvings == 0) {
-        const enum status status = read_upright_row(halving, error);
+        const enum status status = read_upright_row(halver, error);
         if (status == STATUS_OK)
-            convert_row(&halving->info, halving->samples, values, weights);
+            convert_row(&halver->info, halver->samples, values, weights);
         return status;
     }
-    struct step *step = &halving->steps[halvings - 1];
+    struct step *step = &halver->steps[halvings - 1];
     for (; step->rows_in < row_filter_end(&step->filter, step->rows_out); step->rows_in++) {
-        if (next_row(halving, halvings - 1, step->row.values, step->row.weights, error) != STATUS_OK)
+        if (next_row(halver, halvings - 1, step->row.values, step->row.weights, error) != STATUS_OK)
             return STATUS_FAILED;
         row_filter_add(&step->filter, step->rows_in, step->row.values, step->row.weights);
     }
@@ -143,27 +143,26 @@ static enum status next_row(struct halving *halving, int halvings, float *values
 }
 
 /* Prepares the halving of a file. `info` describes the upright picture. If it `needs_turn` the file is read
- * here, as its last row may be the first one of the upright picture. Call halving_free also on failure. */
-static enum status halving_make(struct halving *halving, struct reader *reader, const struct image_info *info,
-                                bool needs_turn, int halvings, struct error *error)
+ * here, as its last row may be the first one of the upright picture. Call halver_free also on failure. */
+static enum status halver_make(struct halver *halver, struct reader *reader, const struct image_info *info,
+                               bool needs_turn, int halvings, struct error *error)
 {
     const struct image_info *stored = reader_info(reader);
     int width = (int)info->width, height = (int)info->height;
-    *halving = (struct halving){.reader = reader, .info = *info};
-    halving->samples = allocate(row_size(info), "a row of the reference", error);
-    enum status status = halving->samples ? STATUS_OK : STATUS_FAILED;
+    *halver = (struct halver){.reader = reader, .info = *info};
+    halver->samples = allocate(row_size(info), "a row of the reference", error);
+    enum status status = halver->samples ? STATUS_OK : STATUS_FAILED;
     if (status == STATUS_OK && needs_turn) {
         /* orientation_map counts from pixel corners, this file from pixel centres. */
         const struct affine corners =
             orientation_map(stored->metadata.orientation, stored->width, stored->height);
-        halving->map = affine_move_origin(&corners, -0.5);
-        halving->stored = allocate_zeroed(stored->height, row_size(stored), "the reference", error);
-        status = halving->stored
-                     ? reader_read(reader, halving->stored, row_size(stored), stored->height, error)
-                     : STATUS_FAILED;
+        halver->map = affine_move_origin(&corners, -0.5);
+        halver->stored = allocate_zeroed(stored->height, row_size(stored), "the reference", error);
+        status = halver->stored ? reader_read(reader, halver->stored, row_size(stored), stored->height, error)
+                                : STATUS_FAILED;
     }
     for (int i = 0; status == STATUS_OK && i < halvings; i++) {
-        struct step *step = &halving->steps[i];
+        struct step *step = &halver->steps[i];
         status = gray_plane_make(&step->row, width, 1, error);
         if (status == STATUS_OK)
             status = row_filter_make(&step->filter, &gray_halving, width, height, error);
@@ -173,14 +172,14 @@ static enum status halving_make(struct halving *halving, struct reader *reader, 
     return status;
 }
 
-static void halving_free(struct halving *halving)
+static void halver_free(struct halver *halver)
 {
     for (int i = 0; i < MAX_HALVINGS; i++) {
-        gray_plane_free(&halving->steps[i].row);
-        row_filter_free(&halving->steps[i].filter);
+        gray_plane_free(&halver->steps[i].row);
+        row_filter_free(&halver->steps[i].filter);
     }
-    free(halving->samples);
-    free(halving->stored);
+    free(halver->samples);
+    free(halver->stored);
 }
 
 enum status brightness_read(const char *path, const struct settings *settings, struct gray_plane *gray,
@@ -212,13 +211,13 @@ enum status brightness_read(const char *path, const struct settings *settings, s
                  ? fail(error, STATUS_FAILED, "%s: contains wavelet coefficients, not a picture", path)
                  : gray_plane_make(gray, ceil_div(*width, *reduction), ceil_div(*height, *reduction), error);
     if (status == STATUS_OK) {
-        struct halving halving;
-        status = halving_make(&halving, reader, &info, needs_turn, halvings, error);
+        struct halver halver;
+        status = halver_make(&halver, reader, &info, needs_turn, halvings, error);
         for (size_t y = 0; status == STATUS_OK && y < (size_t)gray->height; y++) {
             const size_t at = y * (size_t)gray->width;
-            status = next_row(&halving, halvings, gray->values + at, gray->weights + at, error);
+            status = next_row(&halver, halvings, gray->values + at, gray->weights + at, error);
         }
-        halving_free(&halving);
+        halver_free(&halver);
     }
     reader_close(reader);
     return status;
@@ -226,10 +225,10 @@ enum status brightness_read(const char *path, const struct settings *settings, s
 
 /* ---------------------------------------------------------------- images on the device */
 
-/* Reduces an image on the device in one pass, by a triangle two result pixels wide: nearly the filter of
- * brightness_read's repeated halvings. */
-static enum status reduce(struct run *run, const struct value *image, int reduction, struct value *small,
-                          struct error *error)
+/* Reduces an image on the device by a triangle two result pixels wide: nearly the filter of brightness_read.
+ */
+static enum status reduce_image(struct run *run, const struct value *image, int reduction,
+                                struct value *small, struct error *error)
 {
     float weights[MAX_RESAMPLE_WEIGHTS];
     struct axis x = {.samples = image->shape.width,
@@ -246,19 +245,13 @@ static enum status reduce(struct run *run, const struct value *image, int reduct
     return product_image(run, &x, &y, &epilogue_copy, image, small, error);
 }
 
-/* Returns the display value of linear light: the curve of sRGB (IEC 61966-2-1). */
-static double to_display(double light)
-{
-    return light <= 0.0031308 ? 12.92 * light : 1.055 * exact_pow(light, 1 / 2.4) - 0.055;
-}
-
-/* Converts premultiplied pixels in linear light to premultiplied display values. */
+/* Converts pixels in linear light to display values, both premultiplied. */
 static void encode_pixels(double *pixels, size_t count, int channels, bool alpha)
 {
     for (size_t i = 0; i < count; i++, pixels += channels) {
         double weight = alpha ? pixels[channels - 1] : 1;
         for (int c = 0; c < channels - alpha; c++)
-            pixels[c] = weight > 0 ? weight * to_display(pixels[c] / weight) : 0;
+            pixels[c] = weight > 0 ? weight * exact_srgb(pixels[c] / weight) : 0;
     }
 }
 
@@ -329,13 +322,13 @@ enum status brightness_fetch(struct run *run, struct thread_pool *workers, const
                              int reduction, bool linear, struct gray_plane *gray, struct error *error)
 {
     struct value small = {.shape = image->shape};
-    enum status status = reduction > 1 ? reduce(run, image, reduction, &small, error) : STATUS_OK;
+    enum status status = reduction > 1 ? reduce_image(run, image, reduction, &small, error) : STATUS_OK;
     const struct planes *planes = reduction > 1 ? &small.planes[0] : &image->planes[0];
-    bool is_dry_run = device_is_dry_run(run->device);
-    if (status == STATUS_OK && !is_dry_run)
+    if (status == STATUS_OK && !device_is_dry_run(run->device)) {
         status = gray_plane_make(gray, planes->width, planes->rows, error);
-    if (status == STATUS_OK && !is_dry_run)
-        status = convert_planes(run, workers, &image->shape, planes, linear, gray, error);
+        if (status == STATUS_OK)
+            status = convert_planes(run, workers, &image->shape, planes, linear, gray, error);
+    }
     value_release(run, &small);
     return status;
 }

@@ -1,7 +1,7 @@
 /* 2-D Fourier transforms of small planes (128 x 128 pixels usually) on the host, in single precision.
  *
- * A `struct fourier` has the tables of one plane size. It is read-only after fourier_make, so several threads
- * may transform planes of their own with it. Results are the same bits on every machine: the tables come from
+ * A struct fourier has the tables for one size of planes. It is read-only after fourier_make, so several
+ * threads may transform planes with it. Results are the same bits on every machine: the tables come from
  * exact_cos and exact_sin, and the order of operations is fixed. */
 #ifndef CLIMG_REGISTER_FOURIER_H
 #define CLIMG_REGISTER_FOURIER_H
@@ -14,7 +14,7 @@ struct fourier {
     float *cosines, *sines; /* of 2 pi i / n, n being the longer side; one allocation, owned */
 };
 
-/* Allocates and fills the tables. Fails only without memory. */
+/* Allocates and fills the tables. Fails only if memory runs out. */
 enum status fourier_make(struct fourier *fourier, int width, int height, struct error *error);
 
 /* Frees the tables. May be called on a zeroed struct, and twice. */

@@ -3,8 +3,8 @@
  *     limit single pixels ─▶ normalize ─▶ halve … halve ─▶ smooth level 0 ─▶ weights of the borders ─▶ detail
  *                                                                                └▶ slopes (reference only)
  *
- * Halving needs no other smoothing. Level 0 alone is smoothed by a Gaussian, after level 1 was made from it:
- * it has most of the noise, whose slopes would disturb the Gauss-Newton steps (refine.c). */
+ * Only level 0 is smoothed by a Gaussian, after level 1 was computed from it: it has most of the noise, whose
+ * slopes would disturb the Gauss-Newton steps (refine.c). */
 #include "register/levels.h"
 
 #include "base/exact.h"
@@ -14,19 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A level is halved until both sides have at most COARSEST_SIDE pixels, but not if a side is below
- * HALVED_SIDE. So an elongated picture keeps at least 12 pixels across. */
-enum { COARSEST_SIDE = 64, HALVED_SIDE = 24 };
+/* Levels are halved until both sides have at most MAX_COARSEST_SIDE pixels, but not if a side is below
+ * MIN_HALVED_SIDE: an elongated picture keeps at least 12 pixels across. */
+enum { MAX_COARSEST_SIDE = 64, MIN_HALVED_SIDE = 24 };
 
-/* Smoothing of the finest level, in its pixels. Noise is mostly white: finer detail is more noise than
- * picture. The rest is smooth enough for cubic interpolation. */
+/* Standard deviation of the Gaussian for the finest level, in its pixels. It removes detail that is more
+ * noise than picture; the rest is smooth enough for cubic interpolation. */
 static const double FINEST_SIGMA = 1.2;
 
-/* Width of the border of the finest level that gets a weight of 0: FINEST_SIGMA lacks samples there. */
+/* Width of the border of the finest level whose weight becomes 0, as the Gaussian lacks samples there. */
 enum { FINEST_BORDER = 3 };
 
-/* Width of the local mean that is subtracted for `detail`, in pixels of the coarsest level. Broader structure
- * is illumination rather than objects. */
+/* Standard deviation of the Gaussian whose mean is subtracted for `detail`, in pixels of the coarsest level.
+ * Broader structure is illumination rather than objects. */
 static const double DETAIL_SIGMA = 3;
 
 enum status gray_plane_make(struct gray_plane *gray, int width, int height, struct error *error)
@@ -48,7 +48,7 @@ enum status gray_plane_copy(const struct gray_plane *from, struct gray_plane *to
     return STATUS_OK;
 }
 
-/* Pixels of a block of rows, the unit of work of a thread. */
+/* Approximate number of pixels of a block of rows. */
 enum { BLOCK_PIXELS = 1 << 14 };
 
 static int rows_of_block(const struct gray_plane *gray)
@@ -58,14 +58,13 @@ static int rows_of_block(const struct gray_plane *gray)
 
 int gray_plane_blocks(const struct gray_plane *gray)
 {
-    int rows = rows_of_block(gray);
-    return (gray->height + rows - 1) / rows;
+    return ceil_div(gray->height, rows_of_block(gray));
 }
 
 struct interval gray_plane_block(const struct gray_plane *gray, int index)
 {
-    int rows = rows_of_block(gray), begin = index * rows;
-    return (struct interval){begin, begin + rows < gray->height ? begin + rows : gray->height};
+    const int rows = rows_of_block(gray);
+    return interval_clip((struct interval){index * rows, (index + 1) * rows}, gray->height);
 }
 
 void gray_plane_free(struct gray_plane *gray)
@@ -74,7 +73,7 @@ void gray_plane_free(struct gray_plane *gray)
     *gray = (struct gray_plane){.width = 0};
 }
 
-/* The job of threads that filter blocks of rows. */
+/* The parameters of threads that filter blocks of rows. */
 struct filter_job {
     const struct line_filter *line; /* NULL for limit_block */
     const struct gray_plane *from;
@@ -88,8 +87,8 @@ static int first_row(const struct row_filter *filter, int y)
     return first > 0 ? first : 0;
 }
 
-/* Filters one block of output rows (for thread_pool_each). Each block has a ring of its own: it filters its
- * first source rows along x again instead of waiting for the block above. */
+/* Filters one block of output rows (for thread_pool_each). Its first source rows are filtered along x for the
+ * block above, too, as blocks do not wait for each other. */
 static enum status filter_block(void *context, int index, struct error *error)
 {
     const struct filter_job *job = context;
@@ -110,7 +109,7 @@ static enum status filter_block(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
-/* Filters a plane with all threads into `to`, which is allocated in the result's size. */
+/* Filters a plane with all threads into `to`, which has the size of the result. */
 static enum status gray_plane_filter(struct thread_pool *workers, const struct line_filter *line,
                                      const struct gray_plane *from, struct gray_plane *to,
                                      struct error *error)
@@ -119,9 +118,8 @@ static enum status gray_plane_filter(struct thread_pool *workers, const struct l
     return thread_pool_each(workers, gray_plane_blocks(to), filter_block, &job, error);
 }
 
-/* Replaces the values by their weighted mean under a Gaussian. Its standard deviation is `sigma` pixels, and
- * it is cut off at 3.5 sigma. Weights are unchanged. The taps need not add up to 1, as row filters divide by
- * the sum of weights. */
+/* Replaces values by their weighted means under a Gaussian of `sigma` pixels, which is cut off at 3.5 sigma.
+ * Weights are unchanged. The sum of the taps may be any, as row filters divide by the sum of weights. */
 static enum status gray_plane_smooth(struct thread_pool *workers, struct gray_plane *gray, double sigma,
                                      struct error *error)
 {
@@ -140,13 +138,13 @@ static enum status gray_plane_smooth(struct thread_pool *workers, struct gray_pl
 }
 
 /* Computes detail = weight * (value - local mean). Weights become 0 or 1: search.c counts pixels. */
-static enum status find_detail(struct thread_pool *workers, const struct gray_plane *gray, double sigma,
+static enum status find_detail(struct thread_pool *workers, const struct gray_plane *gray,
                                struct gray_plane *detail, struct error *error)
 {
     size_t count = (size_t)gray->width * (size_t)gray->height;
     if (gray_plane_copy(gray, detail, error) != STATUS_OK)
         return STATUS_FAILED;
-    enum status status = gray_plane_smooth(workers, detail, sigma, error);
+    enum status status = gray_plane_smooth(workers, detail, DETAIL_SIGMA, error);
     for (size_t i = 0; i < count; i++) {
         detail->values[i] = (gray->values[i] - detail->values[i]) * gray->weights[i];
         detail->weights[i] = gray->weights[i] > 0;
@@ -157,8 +155,8 @@ static enum status find_detail(struct thread_pool *workers, const struct gray_pl
 /* Returns a pixel clipped to [min - range, max + range] of its eight neighbours, where range = max - min.
  * That limits hot and dead pixels of a sensor, which stay in place while the picture moves, and cosmic rays.
  * Stars with a width of 1.5 pixels are unchanged. Tried and lost: a 3x3 median, which removes such stars;
- * clipping to [min, max], which leaves 2 of 24 star fields with hot pixels wrong. `left` and `right` are -1
- * and 1, except at the border. */
+ * clipping to [min, max], with which 2 of 24 star fields with hot pixels are aligned wrongly. `left` and
+ * `right` are the offsets of the neighbouring columns. */
 static float limit_to(const float *above, const float *here, const float *below, int left, int right)
 {
     const float around[] = {above[left], above[0],    above[right], here[left],
@@ -172,7 +170,7 @@ static float limit_to(const float *above, const float *here, const float *below,
     return *here < low ? low : *here > high ? high : *here;
 }
 
-/* Limits one block of rows (for thread_pool_each). Beyond the border, rows and columns are mirrored. */
+/* Limits one block of rows (for thread_pool_each). At the border the neighbour inside counts twice. */
 static enum status limit_block(void *context, int index, struct error *error)
 {
     const struct filter_job *job = context;
@@ -180,6 +178,8 @@ static enum status limit_block(void *context, int index, struct error *error)
     const struct interval rows = gray_plane_block(from, index);
     const size_t width = (size_t)from->width;
     (void)error;
+    if (from->width < 2 || from->height < 2) /* no neighbours */
+        return STATUS_OK;
     for (int y = rows.begin; y < rows.end; y++) {
         const float *here = from->values + (size_t)y * width, *above = y > 0 ? here - width : here + width,
                     *below = y + 1 < from->height ? here + width : here - width;
@@ -239,13 +239,13 @@ static bool is_coarsest(const struct levels *levels, const struct levels *refere
     const struct gray_plane *last = &levels->level[levels->count - 1].gray;
     if (reference)
         return levels->count == reference->count;
-    return (last->width <= COARSEST_SIDE && last->height <= COARSEST_SIDE) || last->width < HALVED_SIDE ||
-           last->height < HALVED_SIDE;
+    return (last->width <= MAX_COARSEST_SIDE && last->height <= MAX_COARSEST_SIDE) ||
+           last->width < MIN_HALVED_SIDE || last->height < MIN_HALVED_SIDE;
 }
 
-/* Sets the weights of the outer `border` pixels to 0. The filters lack samples beyond the border, so the
- * values belong to a place further inside. With these pixels very smooth pictures were aligned 0.1 to 0.4
- * pixels off, without them at most 0.02. */
+/* Sets the weights of the outer `border` pixels to 0. There the filters' means are of pixels that are mostly
+ * further inside. With these pixels very smooth pictures were aligned 0.1 to 0.4 pixels off, without them at
+ * most 0.02. */
 static void ignore_border(struct gray_plane *gray, int border)
 {
     const size_t width = (size_t)gray->width;
@@ -283,8 +283,7 @@ enum status levels_make(struct thread_pool *workers, struct levels *levels, stru
     for (int i = 0; status == STATUS_OK && i < levels->count; i++)
         ignore_border(&levels->level[i].gray, i == 0 ? FINEST_BORDER : 1);
     if (status == STATUS_OK)
-        status = find_detail(workers, &levels->level[levels->count - 1].gray, DETAIL_SIGMA, &levels->detail,
-                             error);
+        status = find_detail(workers, &levels->level[levels->count - 1].gray, &levels->detail, error);
     for (int i = 0; status == STATUS_OK && !reference && i < levels->count; i++)
         status = find_slopes(&levels->level[i], error);
     return status;
@@ -323,7 +322,7 @@ struct affine level_to_whole(const struct level *level, struct affine affine)
 enum status row_filter_make(struct row_filter *filter, const struct line_filter *line, int width, int height,
                             struct error *error)
 {
-    int outputs = (width + line->step - 1) / line->step;
+    const int outputs = ceil_div(width, line->step);
     size_t rows = 2 * (size_t)line->count * (size_t)outputs;
     *filter = (struct row_filter){.line = *line, .width = width, .height = height, .outputs = outputs};
     filter->product = allocate(((size_t)width + rows) * sizeof *filter->product, "rows of brightness", error);
@@ -363,7 +362,7 @@ static void add_every_second(float tap, const float *restrict from, float *restr
         to[x] += tap * from[2 * (size_t)x];
 }
 
-/* Returns output i of a line whose taps reach beyond the ends, where samples are 0. */
+/* Returns output i of a line. Samples beyond the ends are 0. */
 static float sum_clipped(const struct line_filter *line, const float *samples, int length, int i)
 {
     float sum = 0;
@@ -373,8 +372,8 @@ static float sum_clipped(const struct line_filter *line, const float *samples, i
     return sum;
 }
 
-/* Filters a row. Outputs [begin, end) read no sample beyond the ends: they are summed tap by tap for all
- * outputs, which makes vectors and adds in the same order as output by output. */
+/* Filters a row. Outputs [begin, end) read no sample beyond the ends: each tap is added to all of them in a
+ * loop that compilers vectorize, in the same order of sums as output by output. */
 static void sum_along(const struct line_filter *line, const float *samples, int length, float *sums,
                       int outputs)
 {

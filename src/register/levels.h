@@ -1,13 +1,13 @@
-/* Gaussian pyramids of a picture's brightness, on the host.
+/* Pyramids of a picture's brightness, on the host.
  *
- *     level 0    the picture as it comes from brightness.c, smoothed
+ *     level 0    the picture of brightness.c, smoothed
  *     level i    half the width and height of level i - 1
  *     detail     the coarsest level minus its local mean; search.c correlates it
  *
  * Every pixel has a weight: 0 if it is missing (transparent, NaN, infinite, at the border), else up to 1.
- * Filters compute weighted means, so missing pixels leak into no others.
+ * Filters compute weighted means, so missing pixels do not affect others.
  *
- * The caller owns each struct and frees it. Functions with `workers` split rows among threads; their results
+ * The caller owns each struct and frees it. Functions with `workers` divide rows among threads; their results
  * do not depend on the number of threads. */
 #ifndef CLIMG_REGISTER_LEVELS_H
 #define CLIMG_REGISTER_LEVELS_H
@@ -16,7 +16,7 @@
 #include "base/threads.h"
 #include "filters/warp.h"
 
-/* Number of floats after the last row that may be read, so that loops over 8 pixels need no remainder. */
+/* Number of floats after the last row that may be read, so that loops over 8 pixels have no remainder. */
 enum { GRAY_PADDING = 7 };
 
 /* Brightness and weight of each pixel, row by row without gaps. */
@@ -32,11 +32,11 @@ enum status gray_plane_make(struct gray_plane *gray, int width, int height, stru
 /* Copies values and weights to a new plane. */
 enum status gray_plane_copy(const struct gray_plane *from, struct gray_plane *to, struct error *error);
 
-/* Frees the memory. May be called on a zeroed plane, and twice. */
+/* Frees the memory. The plane may be zeroed or freed already, as for all functions below that free. */
 void gray_plane_free(struct gray_plane *gray);
 
-/* Return the number of blocks of rows that threads share, and the rows of one. A block has about 16,384
- * pixels. Blocks depend on the plane's size only, so sums by block are equal for any number of threads. */
+/* Return the number of blocks of rows that are divided among threads, and the rows of a block. Blocks depend
+ * on the plane's size only, so sums by block are equal for any number of threads. */
 int gray_plane_blocks(const struct gray_plane *gray);
 struct interval gray_plane_block(const struct gray_plane *gray, int index);
 
@@ -61,16 +61,17 @@ struct levels {
 
 /* Makes the pyramid of a picture that was reduced by `reduction`. Takes over the picture's memory, also on
  * failure. Limits single bright or dark pixels, and scales values to a mean of 0 and a standard deviation of
- * 1. If `reference` is NULL the picture is a reference: its coarsest level has sides of about 64 pixels, and
- * its levels have derivatives. Otherwise the pyramid has the levels of `reference` and no derivatives. */
+ * 1. If `reference` is NULL the picture is a reference: its coarsest level is at most 64 pixels
+ * wide and high, unless it is elongated, and its levels have derivatives. Otherwise the pyramid has as many
+ * levels as `reference`, without derivatives. */
 enum status levels_make(struct thread_pool *workers, struct levels *levels, struct gray_plane *picture,
                         int reduction, const struct levels *reference, struct error *error);
 
-/* Frees all memory. May be called on zeroed levels, and twice. */
+/* Frees all memory. */
 void levels_free(struct levels *levels);
 
-/* Converts an affine map between whole pictures to one between pixels of a level, and back. Both pictures
- * have the same factor. */
+/* Convert a map between whole pictures to one between pixels of a level, and back. Both pictures have the
+ * level's factor. */
 struct affine level_from_whole(const struct level *level, struct affine whole);
 struct affine level_to_whole(const struct level *level, struct affine affine);
 
@@ -78,10 +79,10 @@ struct affine level_to_whole(const struct level *level, struct affine affine);
  *
  * A separable filter of a plane whose rows arrive one after the other:
  *
- *     row_filter_add      filters a source row along x and keeps it, in a ring of as many rows as taps
+ *     row_filter_add      filters a source row along x and stores it, in a ring of as many rows as taps
  *     row_filter_output   sums the rows of the ring along y, and divides by the sum of weights
  *
- * So a file is halved while it is decoded, and is never whole in memory. */
+ * So a file is halved while it is decoded, and never completely in memory. */
 
 /* A filter along a line: output i = sum over k of taps[k] * sample[step * i + start + k]. Samples beyond the
  * ends have weight 0. */
@@ -99,21 +100,20 @@ struct row_filter {
     float *rows; /* ring of line.count rows, each values and weights; row y is at y % line.count */
 };
 
-/* Starts a filter of a source of width x height. The taps must outlive it. After a failure the filter may be
- * freed, too. */
+/* Starts a filter of a source of width x height. The taps must outlive it. Free it also after a failure. */
 enum status row_filter_make(struct row_filter *filter, const struct line_filter *line, int width, int height,
                             struct error *error);
 
-/* Frees the memory. May be called on a zeroed filter, and twice. */
+/* Frees the memory. */
 void row_filter_free(struct row_filter *filter);
 
 /* Returns the end of the source rows that output row y needs. */
 int row_filter_end(const struct row_filter *filter, int y);
 
-/* Adds source row y. Rows are added in order; rows that no output needs may be left out. */
+/* Adds source row y. Call it in the order of rows; those that no output needs may be left out. */
 void row_filter_add(struct row_filter *filter, int y, const float *values, const float *weights);
 
-/* Computes output row y. All source rows before row_filter_end(filter, y) were added, and none after. */
+/* Computes output row y, after the source rows before row_filter_end(filter, y) were added, and no others. */
 void row_filter_output(const struct row_filter *filter, int y, float *values, float *weights);
 
 #endif

@@ -1,5 +1,5 @@
-/* Averages the rows of a page to a gray picture of 1200 to 2400 pixels a side, in which skew.c finds the
- * angle. Factors are whole, so each pixel is the mean of a square. */
+/* Reduces the rows of a page to a gray picture in which skew.c finds the angle. The factor is whole, so the
+ * longer side of a large page becomes 1200 to 2400 pixels. */
 #include "register/page_angle.h"
 
 #include "register/skew.h"
@@ -26,9 +26,9 @@ enum status page_angle_begin(void *context, const void *params, const struct ima
     return state->gray && state->values ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Adds colours to the pixels of `gray`. Missing and huge values count as 0. A row is zeroed when its first
- * pixels come: memory that is zero when it is allocated, and read before it is written, faults twice, and the
- * second fault interrupts all cores (30 ms for a page). */
+/* Adds colours, on white paper if they are transparent, to the pixels of `gray`. Missing and huge values
+ * count as 0. A row is zeroed when its first pixels come: memory that is zero when it is allocated, and read
+ * before it is written, faults twice, and the second fault interrupts all cores (30 ms for a page). */
 void page_angle_add(void *context, const void *rows, size_t pitch, uint32_t count)
 {
     struct page_angle *state = context;
@@ -45,9 +45,11 @@ void page_angle_add(void *context, const void *rows, size_t pitch, uint32_t coun
         const double *value = state->values;
         for (int x = 0; x < state->width; x++) {
             double sum = 0;
-            for (int k = 0; k < state->factor; k++, value += channels)
+            for (int k = 0; k < state->factor; k++, value += channels) {
+                const double alpha = colours < channels ? value[colours] : 1;
                 for (size_t c = 0; c < colours; c++)
-                    sum += value[c];
+                    sum += alpha * value[c] + (1 - alpha);
+            }
             to[x] += fabs(sum) < 1e20 ? (float)sum : 0;
         }
     }

@@ -1,4 +1,4 @@
-/* Measurements of the angle of a page, for --deskew and --rotate auto: callbacks of struct measurement
+/* The measurement of a page's angle, for --deskew and --rotate auto: callbacks of struct measurement
  * (engine/stage.h). A state belongs to one thread. */
 #ifndef CLIMG_REGISTER_PAGE_ANGLE_H
 #define CLIMG_REGISTER_PAGE_ANGLE_H
@@ -12,7 +12,7 @@ enum { PAGE_ANGLE_SIDE = 1200 };
 /* State of a measurement. */
 struct page_angle {
     struct image_info info; /* of the rows */
-    int factor;             /* a pixel of `gray` is the mean of factor x factor pixels of the page */
+    int factor;             /* a pixel of `gray` is the sum of factor x factor pixels of the page */
     int width, height;      /* of gray */
     uint32_t row;           /* number of the next row */
     float *gray;            /* owned */

@@ -1,4 +1,4 @@
-/* Refinement of a match by Gauss-Newton steps, in blocks of pixels that are weighted by their agreement.
+/* Refinement of a match by Gauss-Newton steps, in blocks of pixels that are weighted by their correlation.
  *
  *     sample the picture ─▶ compare each block ─▶ normal equations ─▶ solve ─▶ move the match ─┐
  *            ▲                                                                                 │
@@ -8,15 +8,15 @@
  * a small motion d of the reference R with R(x + d(x)) = gain I(W x) + offset, then replace the map W by W
  * after the inverse of d. Only the reference's slopes are needed, so they are computed once.
  *
- * Gain and offset belong to a block of 8 to 32 pixels: they give both pictures the same mean and standard
- * deviation in it. The weight of a block is
+ * A block has 8 to 32 pixels a side, and a gain and an offset of its own: they give both pictures the same
+ * mean and standard deviation in it. The weight of a block is
  *
  *     r^2 / ((1 - r^2 + INTERPOLATION) v)
  *
  * where r is the correlation of the two pictures in the block and v the variance of R. The denominator is the
- * unexplained variance (as in iteratively reweighted least squares, where each block has noise of its own).
- * r^2 leaves out blocks that contain only noise. So objects that moved, another exposure, a tone curve or a
- * hot pixel affect only the blocks that contain them.
+ * unexplained variance, as in iteratively reweighted least squares; r^2 leaves out blocks that contain only
+ * noise. So objects that moved, another exposure, a tone curve or a hot pixel affect only the blocks that
+ * contain them.
  *
  * Tried and lost:
  * - One gain and offset for the whole picture, with Cauchy weights of single pixels whose width is the median
@@ -24,7 +24,7 @@
  *   as outliers. Steps ended 0.4 to 1.7 pixels off (now 0.01 to 0.04). Of pictures in which a third of the
  *   objects moved, 46% were right (now 96%).
  * - The gain by regression. It is too small if the block is mostly noise, and so are the steps.
- * - Blocks of 64 pixels. Errors with tone curves grow from 0.03 to 0.05 pixels, and nothing is better. */
+ * - Blocks of 64 pixels. Errors with tone curves grow from 0.03 to 0.05 pixels; none becomes smaller. */
 #include "register/refine.h"
 
 #include "base/threads.h"
@@ -38,7 +38,7 @@ enum {
     LANES = 8,      /* neighbouring pixels that are summed separately: one vector register */
     MIN_BLOCK = 8,  /* smallest side of a block in pixels */
     MAX_BLOCK = 32, /* largest side */
-    MIN_BLOCKS = 8  /* least number along the shorter side, unless blocks have MIN_BLOCK */
+    MIN_BLOCKS = 8  /* least number along the shorter side, unless MIN_BLOCK is too large for it */
 };
 _Static_assert(LANES - 1 <= GRAY_PADDING, "lanes may read beyond the last pixel");
 
@@ -52,8 +52,8 @@ static const float MIN_VARIANCE = 1e-5F;
  * of two pixels: (1 + 1) / 4. It is less on the finest level, which is smoothed. */
 static const double NOISE_IN_SLOPES = 0.5, NOISE_IN_SMOOTHED_SLOPES = 0.25;
 
-/* Coordinates of the unknowns: from the centre of the level, in half diagonals. So every unknown is the
- * motion of a corner in pixels, and the matrix is well conditioned. */
+/* Coordinates of the normal equations: from the centre of the level, in half diagonals. So an unknown is
+ * about the motion of a corner in pixels, and the matrix is well conditioned. */
 struct frame {
     double x, y; /* centre, in pixels */
     double unit; /* half the diagonal, in pixels */
@@ -65,17 +65,17 @@ struct equations {
     double matrix[MAX_UNKNOWNS][MAX_UNKNOWNS], right[MAX_UNKNOWNS];
 
     /* For the uncertainty. */
-    double spread[MAX_UNKNOWNS][MAX_UNKNOWNS]; /* sum over the blocks of r r^T, with r their right sides */
-    double noise[MAX_UNKNOWNS][MAX_UNKNOWNS];  /* share of noise in `matrix`, divided by noise_in_slopes */
+    double spread[MAX_UNKNOWNS][MAX_UNKNOWNS]; /* sum of b b^T, where b is the right side of a block */
+    double noise[MAX_UNKNOWNS][MAX_UNKNOWNS];  /* part of `matrix` due to noise, over noise_in_slopes */
     int blocks;                                /* number of blocks with a positive correlation */
 
-    /* The match's agreement is agreement / structure, its coverage covered / whole. */
+    /* Numerators and denominators of match.agreement and match.covered. */
     double agreement, structure;
     double covered, whole;
 };
 
-/* The state of match_refine. */
-struct refining {
+/* State of match_refine. */
+struct refiner {
     struct thread_pool *workers;
     struct match *match;
     enum model model;
@@ -84,7 +84,7 @@ struct refining {
     const struct gray_plane *picture;
     struct frame frame;
     int side;                  /* of a block, in pixels of the level */
-    double noise_in_slopes;    /* see the constants */
+    double noise_in_slopes;    /* NOISE_IN_SLOPES, or NOISE_IN_SMOOTHED_SLOPES */
     struct gray_plane sampled; /* the picture at the reference's pixels; owned */
     struct equations *bands;   /* sums of each band, a row of blocks; owned */
 };
@@ -94,9 +94,9 @@ struct block {
     int x, y, width, height;
 };
 
-/* Statistics of a block, weighted by both pictures' weights. */
+/* Statistics of a block. A pixel's weight is the product of its weights in both pictures. */
 struct agreement {
-    float whole;          /* sum of weights that the reference would have with itself */
+    float whole;          /* sum of weights if the picture were the reference */
     float count;          /* sum of weights; 0 if the picture covers too little */
     float mean_a, mean_b; /* of the reference and the picture */
     float gain;           /* ratio of the standard deviations */
@@ -112,32 +112,32 @@ static float add_up(const float *lanes)
 
 /* Computes the weights of LANES neighbouring pixels from column `x` of the block and index `at` on. They are
  * 0 outside the block. */
-static void find_weights(const struct refining *refining, const struct block *block, int x, size_t at,
+static void find_weights(const struct refiner *refiner, const struct block *block, int x, size_t at,
                          float *weight)
 {
-    const float *weights = refining->reference->gray.weights + at, *covered = refining->sampled.weights + at;
+    const float *weights = refiner->reference->gray.weights + at, *covered = refiner->sampled.weights + at;
     for (int i = 0; i < LANES; i++)
         weight[i] = x + i < block->width ? weights[i] * covered[i] : 0;
 }
 
-/* Computes a block's statistics. If the picture covers less than half of the reference's pixels in the block,
- * all but `whole` are 0. Sums differences from the middle pixel, for which float is exact enough. */
-static struct agreement compare_block(const struct refining *refining, const struct block *block)
+/* Computes a block's statistics. All but `whole` are 0 if the picture covers less than half of the block.
+ * Sums are of differences from the middle pixel, for which float is exact enough. */
+static struct agreement compare_block(const struct refiner *refiner, const struct block *block)
 {
-    const struct gray_plane *gray = &refining->reference->gray;
+    const struct gray_plane *gray = &refiner->reference->gray;
     const size_t pitch = (size_t)gray->width;
     const size_t middle =
         (size_t)(block->y + block->height / 2) * pitch + (size_t)(block->x + block->width / 2);
-    const float pivot_a = gray->values[middle], pivot_b = refining->sampled.values[middle];
+    const float pivot_a = gray->values[middle], pivot_b = refiner->sampled.values[middle];
     float whole[LANES] = {0}, n[LANES] = {0}, a[LANES] = {0}, b[LANES] = {0}, aa[LANES] = {0},
           bb[LANES] = {0}, ab[LANES] = {0};
     for (int y = block->y; y < block->y + block->height; y++)
         for (int x = 0; x < block->width; x += LANES) {
             const size_t at = (size_t)y * pitch + (size_t)(block->x + x);
             const float *values = gray->values + at, *weights = gray->weights + at,
-                        *sampled = refining->sampled.values + at;
+                        *sampled = refiner->sampled.values + at;
             float weight[LANES];
-            find_weights(refining, block, x, at, weight);
+            find_weights(refiner, block, x, at, weight);
             for (int i = 0; i < LANES; i++) {
                 whole[i] += x + i < block->width ? weights[i] * weights[i] : 0;
                 const float first = values[i] - pivot_a, second = sampled[i] - pivot_b;
@@ -152,16 +152,16 @@ static struct agreement compare_block(const struct refining *refining, const str
     const float count = add_up(n);
     if (!(count > 0.5F * add_up(whole)))
         return (struct agreement){.whole = add_up(whole)};
-    const float first = add_up(a) / count, second = add_up(b) / count;
-    const float variance_a = fmaxf(add_up(aa) / count - first * first, 0) + MIN_VARIANCE;
-    const float variance_b = fmaxf(add_up(bb) / count - second * second, 0) + MIN_VARIANCE;
+    const float mean_a = add_up(a) / count, mean_b = add_up(b) / count;
+    const float variance_a = fmaxf(add_up(aa) / count - mean_a * mean_a, 0) + MIN_VARIANCE;
+    const float variance_b = fmaxf(add_up(bb) / count - mean_b * mean_b, 0) + MIN_VARIANCE;
     return (struct agreement){.whole = add_up(whole),
                               .count = count,
-                              .mean_a = pivot_a + first,
-                              .mean_b = pivot_b + second,
+                              .mean_a = pivot_a + mean_a,
+                              .mean_b = pivot_b + mean_b,
                               .gain = sqrtf(variance_a / variance_b),
                               .correlation =
-                                  (add_up(ab) / count - first * second) / sqrtf(variance_a * variance_b),
+                                  (add_up(ab) / count - mean_a * mean_b) / sqrtf(variance_a * variance_b),
                               .variance = variance_a};
 }
 
@@ -199,26 +199,26 @@ struct block_sums {
 };
 
 /* Adds the pixels of a block to the sums. The residual is gain (I - mean of I) - (R - mean of R). */
-static void sum_block(const struct refining *refining, const struct block *block,
+static void sum_block(const struct refiner *refiner, const struct block *block,
                       const struct agreement *agreement, struct block_sums *sums)
 {
-    const struct level *reference = refining->reference;
-    const struct frame *frame = &refining->frame;
+    const struct level *reference = refiner->reference;
+    const struct frame *frame = &refiner->frame;
     const float step = (float)(1 / frame->unit), centre = (float)frame->x;
     for (int y = block->y; y < block->y + block->height; y++)
         for (int x = 0; x < block->width; x += LANES) {
             const size_t at = (size_t)y * (size_t)reference->gray.width + (size_t)(block->x + x);
-            const float *values = reference->gray.values + at, *sampled = refining->sampled.values + at;
+            const float *values = reference->gray.values + at, *sampled = refiner->sampled.values + at;
             float places[LANES], unknown[MAX_UNKNOWNS][LANES], left[LANES], weight[LANES];
-            find_weights(refining, block, x, at, weight);
+            find_weights(refiner, block, x, at, weight);
             for (int i = 0; i < LANES; i++) {
                 places[i] = ((float)(block->x + x + i) - centre) * step;
                 left[i] =
                     agreement->gain * (sampled[i] - agreement->mean_b) - (values[i] - agreement->mean_a);
             }
-            find_derivatives(refining->model, places, (float)((y - frame->y) / frame->unit),
+            find_derivatives(refiner->model, places, (float)((y - frame->y) / frame->unit),
                              reference->across + at, reference->down + at, unknown);
-            for (int a = 0; a < refining->unknowns; a++) {
+            for (int a = 0; a < refiner->unknowns; a++) {
                 float weighted[LANES];
                 for (int i = 0; i < LANES; i++) {
                     weighted[i] = weight[i] * unknown[a][i];
@@ -232,20 +232,19 @@ static void sum_block(const struct refining *refining, const struct block *block
         }
 }
 
-/* Adds a block's share of noise in the matrix, divided by noise_in_slopes. `squares` is the sum of the
- * noise's squares, times the block's weight. As an approximation all slopes of the noise are at the block's
- * centre. */
-static void add_noise(const struct refining *refining, const struct block *block, double squares,
+/* Adds the part of a block's matrix that is due to noise, over noise_in_slopes. `squares` is the sum of the
+ * squared noise, times the block's weight. An approximation: all slopes are taken at the block's centre. */
+static void add_noise(const struct refiner *refiner, const struct block *block, double squares,
                       struct equations *equations)
 {
-    const struct frame *frame = &refining->frame;
+    const struct frame *frame = &refiner->frame;
     const float none[LANES] = {0}, one[LANES] = {1};
     const float x[LANES] = {(float)((block->x + 0.5 * (block->width - 1) - frame->x) / frame->unit)},
                 y = (float)((block->y + 0.5 * (block->height - 1) - frame->y) / frame->unit);
     float across[MAX_UNKNOWNS][LANES], down[MAX_UNKNOWNS][LANES];
-    find_derivatives(refining->model, x, y, one, none, across);
-    find_derivatives(refining->model, x, y, none, one, down);
-    for (int a = 0; a < refining->unknowns; a++)
+    find_derivatives(refiner->model, x, y, one, none, across);
+    find_derivatives(refiner->model, x, y, none, one, down);
+    for (int a = 0; a < refiner->unknowns; a++)
         for (int b = 0; b <= a; b++)
             equations->noise[a][b] +=
                 squares * (double)(across[a][0] * across[b][0] + down[a][0] * down[b][0]);
@@ -253,19 +252,19 @@ static void add_noise(const struct refining *refining, const struct block *block
 
 /* Adds a block, times its weight, to the equations. The mean of each derivative in the block is subtracted,
  * as the block's offset is unknown. */
-static void add_block(const struct refining *refining, const struct block *block,
+static void add_block(const struct refiner *refiner, const struct block *block,
                       const struct agreement *agreement, struct equations *equations)
 {
     const double squared = (double)agreement->correlation * (double)agreement->correlation;
     const double weight = squared / ((1 - squared + (double)INTERPOLATION) * (double)agreement->variance);
     struct block_sums sums = {.right = {{0}}};
     double unknown[MAX_UNKNOWNS], right[MAX_UNKNOWNS];
-    sum_block(refining, block, agreement, &sums);
+    sum_block(refiner, block, agreement, &sums);
     equations->blocks++;
-    add_noise(refining, block,
+    add_noise(refiner, block,
               weight * (double)(agreement->count * (1 - agreement->correlation) * agreement->variance),
               equations);
-    for (int a = 0; a < refining->unknowns; a++) {
+    for (int a = 0; a < refiner->unknowns; a++) {
         unknown[a] = (double)add_up(sums.unknown[a]);
         right[a] = weight * (double)add_up(sums.right[a]);
         equations->right[a] += right[a];
@@ -277,13 +276,13 @@ static void add_block(const struct refining *refining, const struct block *block
     }
 }
 
-/* Samples a block of rows (for thread_pool_each). */
+/* Resamples a block of rows (for thread_pool_each). */
 static enum status sample_block(void *context, int index, struct error *error)
 {
-    struct refining *refining = context;
-    const struct affine affine = level_from_whole(refining->reference, refining->match->affine);
+    struct refiner *refiner = context;
+    const struct affine affine = level_from_whole(refiner->reference, refiner->match->affine);
     (void)error;
-    sample_rows(refining->picture, &affine, gray_plane_block(&refining->sampled, index), &refining->sampled);
+    sample_rows(refiner->picture, &affine, gray_plane_block(&refiner->sampled, index), &refiner->sampled);
     return STATUS_OK;
 }
 
@@ -294,16 +293,16 @@ static enum status sample_block(void *context, int index, struct error *error)
  * pairs of unrelated pictures reached 0.3; with 2, noisy star fields did not reach it. */
 static enum status sum_band(void *context, int index, struct error *error)
 {
-    const struct refining *refining = context;
-    const struct gray_plane *gray = &refining->reference->gray;
-    const int side = refining->side, top = index * side, width = gray->width,
+    const struct refiner *refiner = context;
+    const struct gray_plane *gray = &refiner->reference->gray;
+    const int side = refiner->side, top = index * side, width = gray->width,
               height = top + side < gray->height ? side : gray->height - top;
-    struct equations *equations = &refining->bands[index];
+    struct equations *equations = &refiner->bands[index];
     (void)error;
     *equations = (struct equations){.covered = 0};
     for (int x = 0; x < width; x += side) {
         const struct block block = {x, top, x + side < width ? side : width - x, height};
-        const struct agreement agreement = compare_block(refining, &block);
+        const struct agreement agreement = compare_block(refiner, &block);
         equations->whole += (double)agreement.whole;
         if (!(agreement.count > 0))
             continue;
@@ -313,18 +312,18 @@ static enum status sum_band(void *context, int index, struct error *error)
         if (!(agreement.correlation > 0))
             continue;
         equations->agreement += structure * (double)(agreement.correlation * sqrtf(agreement.correlation));
-        add_block(refining, &block, &agreement, equations);
+        add_block(refiner, &block, &agreement, equations);
     }
     return STATUS_OK;
 }
 
 /* Adds the equations of all bands, in the order of rows, and completes the matrices' upper triangles. */
-static struct equations sum_all(const struct refining *refining, int bands)
+static struct equations sum_all(const struct refiner *refiner, int bands)
 {
     struct equations sum = {.covered = 0};
-    const int n = refining->unknowns;
+    const int n = refiner->unknowns;
     for (int i = 0; i < bands; i++) {
-        const struct equations *more = &refining->bands[i];
+        const struct equations *more = &refiner->bands[i];
         sum.agreement += more->agreement;
         sum.structure += more->structure;
         sum.whole += more->whole;
@@ -342,7 +341,7 @@ static struct equations sum_all(const struct refining *refining, int bands)
     return sum;
 }
 
-/* Solves the normal equations by Gaussian elimination with partial pivoting; `right` becomes the solution.
+/* Solves the n normal equations by Gaussian elimination with partial pivoting; `right` becomes the solution.
  * Returns false if they are singular: the picture does not determine all unknowns. */
 static bool solve(struct equations *equations, int n)
 {
@@ -421,13 +420,13 @@ static struct affine find_motion(enum model model, const struct frame *frame, co
 
 /* Returns the standard deviation of the corners, in pixels of the level: the root of the trace of
  *
- *     H^-1 G H^-1,  H: matrix less its share of noise,  G: spread
+ *     H^-1 G H^-1,  H: matrix without the part that is due to noise,  G: spread
  *
  * P. Huber, "The behavior of maximum likelihood estimates under nonstandard conditions", 5th Berkeley
- * Symposium, 1967. The share of noise is subtracted, as slopes of noise do not determine the motion. */
-static double find_uncertainty(const struct refining *refining, const struct equations *equations)
+ * Symposium, 1967. Slopes of noise do not determine the motion. */
+static double find_uncertainty(const struct refiner *refiner, const struct equations *equations)
 {
-    const int n = refining->unknowns;
+    const int n = refiner->unknowns;
     double variance = 0;
     if (equations->blocks <= n)
         return INFINITY;
@@ -437,7 +436,7 @@ static double find_uncertainty(const struct refining *refining, const struct equ
         unit.right[k] = 1;
         for (int a = 0; a < n; a++)
             for (int b = 0; b < n; b++)
-                unit.matrix[a][b] -= refining->noise_in_slopes * equations->noise[a][b];
+                unit.matrix[a][b] -= refiner->noise_in_slopes * equations->noise[a][b];
         if (!solve(&unit, n) || !(unit.right[k] > 0))
             return INFINITY;
         for (int a = 0; a < n; a++)
@@ -448,41 +447,41 @@ static double find_uncertainty(const struct refining *refining, const struct equ
     return variance >= 0 ? sqrt(variance) : INFINITY;
 }
 
-/* Judges the match at its current map, and returns the equations of the next step. The score is larger for
- * pictures that cover more of the reference, as small parts agree by chance more often. */
-static struct equations measure(struct refining *refining)
+/* Judges the match at its current map, and returns the equations of the next step. The score prefers pictures
+ * that cover more of the reference, as small parts agree by chance more often. */
+static struct equations judge(struct refiner *refiner)
 {
-    struct match *match = refining->match;
-    const struct gray_plane *gray = &refining->reference->gray;
-    const int bands = (gray->height + refining->side - 1) / refining->side;
+    struct match *match = refiner->match;
+    const struct gray_plane *gray = &refiner->reference->gray;
+    const int bands = (gray->height + refiner->side - 1) / refiner->side;
     struct error none; /* neither call fails */
-    thread_pool_each(refining->workers, gray_plane_blocks(&refining->sampled), sample_block, refining, &none);
-    thread_pool_each(refining->workers, bands, sum_band, refining, &none);
-    struct equations sum = sum_all(refining, bands);
+    thread_pool_each(refiner->workers, gray_plane_blocks(&refiner->sampled), sample_block, refiner, &none);
+    thread_pool_each(refiner->workers, bands, sum_band, refiner, &none);
+    struct equations sum = sum_all(refiner, bands);
     match->covered = sum.whole > 0 ? sum.covered / sum.whole : 0;
     match->agreement = sum.structure > 0 ? sum.agreement / sum.structure : 0;
     match->score = match->agreement > 0 ? match->agreement * sqrt(sqrt(match->covered)) : -1;
-    match->uncertainty = find_uncertainty(refining, &sum);
+    match->uncertainty = find_uncertainty(refiner, &sum);
     return sum;
 }
 
-/* Takes at most `steps` steps, until one moves the corners by less than `enough` pixels. The match is judged
- * before the first step and after each. */
-static void take_steps(struct refining *refining, int steps, double enough)
+/* Judges the match, and moves it by at most `steps` steps, until one moves the corners by less than `enough`
+ * pixels. Judges it after each step. */
+static void take_steps(struct refiner *refiner, int steps, double enough)
 {
-    const struct level *reference = refining->reference;
-    struct match *match = refining->match;
+    const struct level *reference = refiner->reference;
+    struct match *match = refiner->match;
     double moved = INFINITY;
     for (int i = 0;; i++) {
-        struct equations equations = measure(refining);
-        match->settled = moved < enough;
+        struct equations equations = judge(refiner);
+        match->converged = moved < enough;
         if (i == steps || moved < enough)
             return;
         /* A step that is undetermined, NaN or longer than the picture ends the match. */
         struct affine motion = {.xx = 1, .yy = 1};
-        const bool is_solved = solve(&equations, refining->unknowns);
+        const bool is_solved = solve(&equations, refiner->unknowns);
         if (is_solved)
-            motion = find_motion(refining->model, &refining->frame, equations.right, &moved);
+            motion = find_motion(refiner->model, &refiner->frame, equations.right, &moved);
         if (!is_solved || !(moved < reference->gray.width + reference->gray.height)) {
             match->score = -1;
             return;
@@ -502,7 +501,7 @@ enum status match_refine(struct thread_pool *workers, struct match *match, enum 
     const struct gray_plane *gray = &reference->level[index].gray;
     const int width = gray->width, height = gray->height;
     const double unit = sqrt((double)width * width + (double)height * height) / 2;
-    struct refining refining = {
+    struct refiner refiner = {
         .workers = workers,
         .match = match,
         .model = model,
@@ -514,16 +513,16 @@ enum status match_refine(struct thread_pool *workers, struct match *match, enum 
         .noise_in_slopes = index == 0 ? NOISE_IN_SMOOTHED_SLOPES : NOISE_IN_SLOPES,
     };
     /* Blocks as large as possible, with MIN_BLOCKS along the shorter side. */
-    while (refining.side < MAX_BLOCK && 2 * refining.side * MIN_BLOCKS <= (width < height ? width : height))
-        refining.side *= 2;
-    const int bands = (height + refining.side - 1) / refining.side;
-    if (gray_plane_make(&refining.sampled, width, height, error) != STATUS_OK)
+    while (refiner.side < MAX_BLOCK && 2 * refiner.side * MIN_BLOCKS <= (width < height ? width : height))
+        refiner.side *= 2;
+    const int bands = (height + refiner.side - 1) / refiner.side;
+    if (gray_plane_make(&refiner.sampled, width, height, error) != STATUS_OK)
         return STATUS_FAILED;
-    refining.bands = allocate((size_t)bands * sizeof *refining.bands, "sums of brightness", error);
-    enum status status = refining.bands ? STATUS_OK : STATUS_FAILED;
+    refiner.bands = allocate((size_t)bands * sizeof *refiner.bands, "sums of brightness", error);
+    enum status status = refiner.bands ? STATUS_OK : STATUS_FAILED;
     if (status == STATUS_OK)
-        take_steps(&refining, steps, enough);
-    free(refining.bands);
-    gray_plane_free(&refining.sampled);
+        take_steps(&refiner, steps, enough);
+    free(refiner.bands);
+    gray_plane_free(&refiner.sampled);
     return status;
 }

@@ -1,8 +1,8 @@
-/* Matches: maps from a reference to a picture, candidates for the result. search.c finds them on the coarsest
- * level; refine.c improves and judges one on a given level, with samples from sample.c.
+/* Matches: maps from a reference to a picture that may be the result of a registration. search.c finds them
+ * on the coarsest level; refine.c improves and judges one on any level, with samples from sample.c.
  *
- * The caller owns matches and pyramids. Functions read the pyramids only, so several threads may use them.
- * Results do not depend on the number of threads. */
+ * The caller owns matches and pyramids. Pyramids are only read, so several threads may share them. Results do
+ * not depend on the number of threads. */
 #ifndef CLIMG_REGISTER_REFINE_H
 #define CLIMG_REGISTER_REFINE_H
 
@@ -21,7 +21,7 @@ struct match {
     /* Set by match_refine, for its level. */
     double agreement;   /* share of the covered blocks that agree, 0 to 1 */
     double covered;     /* share of the reference that the picture covers, 0 to 1 */
-    bool settled;       /* the last step moved the corners by less than `enough` */
+    bool converged;     /* the last step moved the corners by less than `enough` */
     double uncertainty; /* standard deviation of the corners, in pixels of the level; may be INFINITY */
 
     double score; /* agreement * covered^(1/4), or search.c's correlation; -1 if the steps diverged */
@@ -30,8 +30,8 @@ struct match {
 /* ---------------------------------------------------------------- refine.c */
 
 /* Improves a match on level `index` by at most `steps` Gauss-Newton steps, until a step moves the corners by
- * less than `enough` pixels of the level. With 0 steps the match is only judged. Fails only without memory;
- * steps that diverge give a score of -1. */
+ * less than `enough` pixels of the level. With 0 steps the match is only judged. Fails only if memory runs
+ * out; steps that diverge give a score of -1. */
 enum status match_refine(struct thread_pool *workers, struct match *match, enum model model,
                          const struct levels *reference, const struct levels *picture, int index, int steps,
                          double enough, struct error *error);
@@ -48,13 +48,13 @@ void sample_rows(const struct gray_plane *picture, const struct affine *affine, 
 
 enum { MAX_MATCHES = 4096 };
 
-/* Rotations of up to 30 degrees, and all others. Most pictures need the first range only, a sixth of the
+/* Rotations of up to 30 degrees, and all others. Most pictures need only the first range, a sixth of the
  * work. */
 enum rotation_range { ROTATIONS_SMALL, ROTATIONS_LARGE, ROTATION_RANGES };
 
 /* Finds the best shifts for every rotation and scale that the model has: scales from 0.72 to 1.38, shifts of
- * up to half of the reference. Writes *count matches, the best one first, to an array with room for
- * MAX_MATCHES. Only affine and score of a match are set. */
+ * up to half of the reference. Stores *count matches, the best one first, in an array with room for
+ * MAX_MATCHES, and sets only their affine and score. */
 enum status search_matches(struct thread_pool *workers, enum model model, enum rotation_range range,
                            const struct levels *reference, const struct levels *picture,
                            struct match *matches, int *count, struct error *error);

@@ -5,15 +5,14 @@
  *     next level        refine 2
  *     finer levels      refine the best one
  *
- * The result is the match of the level with the smallest uncertainty. That is not always the finest level: it
- * may have only noise where a coarser one has detail.
+ * The result is the match on the level with the smallest uncertainty. That is not always the finest level,
+ * which may have more noise than detail.
  *
  *     confidence = agreement (1 - ambiguity) / (1 + (uncertainty / HALVING_UNCERTAINTY)^2)
  *
- * The agreement is measured in the blocks of the coarsest level. Tried and lost: one correlation of all
- * detail instead of blocks. It fell to 0 if moved objects covered a third of the picture, with a tone
- * curve of gamma 1.4, and with 20 bright pixels of 160,000. A second search with half the steps found nothing
- * more. */
+ * The agreement is that of the coarsest level's blocks. Tried and lost: one correlation of the whole picture
+ * instead of blocks. It fell to 0 if moved objects covered a third of the picture, with a tone curve of gamma
+ * 1.4, and with 20 bright pixels of 160,000. A second search with half the steps found nothing more. */
 #include "register/registration.h"
 
 #include "base/threads.h"
@@ -23,29 +22,29 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Maximum steps of a match. Some noisy pairs converge slowly: with 30 instead of 100 steps, 2 of 158 ended a
- * pixel off. */
+/* Largest number of steps of a match on a level. Some noisy pairs converge slowly: with 30 instead of 100
+ * steps, 2 of 158 ended a pixel off. */
 enum {
-    STEPS = 100,      /* in total */
-    FEW_STEPS = 20,   /* of each candidate from the third coarsest level on; only the best one continues */
-    COARSE_STEPS = 10 /* on the coarsest level */
+    STEPS = 100,
+    FEW_STEPS = 20,   /* from the third coarsest level on; only the best match continues, up to STEPS */
+    COARSE_STEPS = 10 /* on the coarsest level, unless it is the only one */
 };
 
 /* Number of coarsest levels on which the second-best match counts as ambiguity. */
 enum { AMBIGUOUS_LEVELS = 2 };
 
-/* Number of matches that are refined on the coarsest level, the next one, and so on; the last number holds
- * for all finer levels. */
+/* Largest number of matches that are refined on the coarsest level, the next one, ...; the last number is for
+ * all finer levels. */
 static const int MAX_CANDIDATES[] = {64, 8, 2, 1};
 
-/* Steps end when they move the corners by less than this, in pixels of the level: on all levels but the
- * finest, and on the finest. */
+/* Motion of the corners at which steps end, in pixels of the level: on coarser levels, and on the finest one.
+ */
 static const double COARSE_TOLERANCE = 0.02, FINE_TOLERANCE = 0.002;
 
 /* Share of the reference that the picture must cover for a result. */
 static const double MIN_COVERED = 0.2;
 
-/* Agreement that interpolation may cost. Keeps the ratio of two nearly perfect matches near 1. */
+/* Agreement that is lost by interpolation. Keeps the ratio of two nearly perfect matches near 1. */
 static const double INTERPOLATION_LOSS = 0.03;
 
 /* Uncertainty that halves the confidence, in pixels of the finest level. */
@@ -54,14 +53,13 @@ static const double HALVING_UNCERTAINTY = 0.25;
 /* Matches whose corners are nearer than this, in pixels of the level, are duplicates. */
 static const double MIN_DISTANCE = 3;
 
-/* Large rotations are searched, too, if the confidence is less than this after the small ones, on the
- * coarsest level. The uncertainty counts in it (in pixels of that level): a fifth of the picture may agree
- * to 0.9 by chance and leave the map undetermined. Without the uncertainty, pictures of a few rectangles that
+/* Confidence after the search for small rotations, on the coarsest level, from which on large rotations are
+ * not searched. The uncertainty counts in it, in pixels of that level: a fifth of the picture may agree to
+ * 0.9 by chance and leave the map undetermined. Without the uncertainty, pictures of a few rectangles that
  * were turned by 180 degrees were refused in 2 of 24 runs. */
 static const double SURE_CONFIDENCE = 0.5;
 
-/* Candidates that agree much less than the best one (score_ambiguity below this) are dropped: refining them
- * took most of the time. */
+/* Matches with a smaller score_ambiguity are dropped: refining them took most of the time. */
 static const double MIN_AMBIGUITY = 0.05;
 
 /* The input of all functions below. */
@@ -85,8 +83,7 @@ static double distance(const struct level *level, const struct affine *a, const 
     return sqrt(most) / level->factor;
 }
 
-/* Returns a number from 0, if another match does not agree at all, to 1, if it agrees as well as the best
- * one:
+/* Returns how well another match agrees: from 0, not at all, to 1, as well as the best one:
  *
  *     min(((1 - best agreement) / (1 - other agreement))^2, (other score / best score)^2, 1)
  *
@@ -105,8 +102,8 @@ static double score_ambiguity(const struct match *best, const struct match *othe
 /* Returns the confidence in a match, 0 to 1. `uncertainty` is in the same pixels as HALVING_UNCERTAINTY. */
 static double match_confidence(const struct match *match, double ambiguity, double uncertainty)
 {
-    const double unsure = uncertainty / HALVING_UNCERTAINTY;
-    return match->score > 0 ? match->agreement * (1 - ambiguity) / (1 + unsure * unsure) : 0;
+    const double ratio = uncertainty / HALVING_UNCERTAINTY;
+    return match->score > 0 ? match->agreement * (1 - ambiguity) / (1 + ratio * ratio) : 0;
 }
 
 /* Sorts matches, the best one first, and removes those near a better one. */
@@ -124,8 +121,8 @@ static void suppress_duplicates(const struct level *level, struct match *matches
     *count = kept;
 }
 
-/* Returns the model for a level. Affine maps start as similarities: a shear is estimated from the second
- * coarsest level on. */
+/* Returns the model for a level. Affine maps begin as similarities on the coarsest level, unless it is the
+ * only one. */
 static enum model level_model(const struct comparison *comparison, int index)
 {
     return comparison->model == MODEL_AFFINE && index > 0 && index == comparison->reference->count - 1
@@ -152,10 +149,9 @@ static enum status refine_match(void *context, int i, struct error *error)
                         index == 0 ? FINE_TOLERANCE : COARSE_TOLERANCE, error);
 }
 
-/* Refines the best matches on a level and sorts them. From the third coarsest level on all candidates take
- * few steps, then the best one as many as it needs. On the second coarsest one, which determines the
- * ambiguity, all take as many as they need: a slow candidate on its way to the same maximum would count as
- * another match. */
+/* Refines the best matches on a level and sorts them. On the second coarsest level, which determines the
+ * ambiguity, all take up to STEPS steps: a slow match on its way to the same maximum would count as another
+ * one. */
 static enum status refine_level(const struct comparison *comparison, int index, struct match *matches,
                                 int *count, struct error *error)
 {
@@ -178,7 +174,7 @@ static enum status refine_level(const struct comparison *comparison, int index, 
     enum status status = thread_pool_each(comparison->workers, *count, refine_match, &refinement, error);
     suppress_duplicates(&comparison->reference->level[index], matches, count);
     refinement.steps = STEPS - FEW_STEPS;
-    if (status == STATUS_OK && depth >= AMBIGUOUS_LEVELS && *count > 0 && !matches[0].settled)
+    if (status == STATUS_OK && depth >= AMBIGUOUS_LEVELS && *count > 0 && !matches[0].converged)
         status = refine_match(&refinement, 0, error);
     return status;
 }

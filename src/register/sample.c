@@ -1,7 +1,7 @@
-/* Cubic interpolation of a picture at the pixels of the reference: registration's inner loop.
+/* Cubic interpolation of a picture at the pixels of the reference: the inner loop of registration.
  *
- * An affine map takes a row of the reference to a straight line in the picture. The columns whose 4 x 4
- * neighbours exist are found once a row, so pixels outside the picture cost nothing. That saves 15% of the
+ * An affine map maps a row of the reference to a straight line in the picture. The columns whose 4 x 4
+ * samples exist are computed once a row, so pixels outside the picture cost nothing. That saves 15% of the
  * time of pictures that cannot be aligned, as most of their candidates are partly outside. */
 #include "register/refine.h"
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The vector extension of gcc and clang: four lanes, one instruction an operation. */
+/* Four lanes: the vector extension of gcc and clang. */
 typedef float float4 __attribute__((vector_size(16)));
 
 static float4 load4(const float *from)
@@ -19,8 +19,8 @@ static float4 load4(const float *from)
     return values;
 }
 
-/* Returns the weights of the four samples around a position, t in [0, 1) after the second one: cubic
- * convolution with a = -0.5 (R. Keys, IEEE TASSP 29, 1981), one polynomial of t a lane. */
+/* Returns the weights of the four samples around a position that is t, in [0, 1), after the second one: cubic
+ * convolution with a = -0.5 (R. Keys, IEEE TASSP 29, 1981). Each weight is a polynomial of t. */
 static float4 cubic_weights(float t)
 {
     const float4 cubic = {-0.5F, 1.5F, -1.5F, 0.5F}, square = {1, -2.5F, 2, -0.5F},
@@ -28,8 +28,8 @@ static float4 cubic_weights(float t)
     return ((cubic * t + square) * t + linear) * t + constant;
 }
 
-/* Interpolates at (x, y) in [0, 1) from the 4 x 4 samples whose top left one is *from: down the four columns,
- * then across. */
+/* Interpolates between 4 x 4 samples, the top left one of which is *from, at x, y after the second column and
+ * row: down each column, then across. */
 static float interpolate(const float *from, size_t pitch, float x, float y)
 {
     const float4 across = cubic_weights(x), down = cubic_weights(y);
@@ -39,8 +39,8 @@ static float interpolate(const float *from, size_t pitch, float x, float y)
     return (columns[0] + columns[1]) + (columns[2] + columns[3]);
 }
 
-/* Narrows columns [*begin, *end) to those with 1 <= slope * x + start < limit. Keeps one more column on each
- * side, as the quotients are rounded; sample_rows tests each position exactly. */
+/* Narrows columns x in [*begin, *end) to those with 1 <= slope * x + start < limit, and one more on each
+ * side, as the quotients are rounded. sample_rows tests each position exactly. */
 static void narrow(double slope, double start, double limit, int *begin, int *end)
 {
     if (slope == 0)

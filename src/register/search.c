@@ -1,11 +1,12 @@
-/* First guesses: all shifts of every rotation and scale, on the coarsest level, usually 64 x 64 pixels.
+/* The first matches: all shifts of every rotation and scale, on the coarsest level, usually 64 x 64 pixels.
  *
  *     picture's detail ─▶ rotate, scale ─▶ FFT ─▶ times the reference's conjugate spectrum ─▶ inverse FFT
  *                                                                                                  │
  *                               matches ◀─ highest peaks ◀─ normalize each shift ◀─────────────────┘
  *
- * The detail is resampled onto a canvas, the reference's grid with a margin. One pair of Fourier transforms
- * then correlates it with the reference for all shifts at once. The correlation of a shift is
+ * The picture's detail I is resampled to a canvas, the reference's grid with a margin. One pair of Fourier
+ * transforms then correlates it with the reference's detail R for all shifts at once. The correlation of a
+ * shift is
  *
  *     sum of R I / sqrt(sum of R^2 * sum of I^2)
  *
@@ -13,7 +14,7 @@
  * table (F. Crow, "Summed-Area Tables for Texture Mapping", SIGGRAPH 1984). The highest peaks of each
  * rotation and scale become matches, which refine.c judges by blocks.
  *
- * Shifts up to half of the reference cost no more than small ones. Threads share the rotations. */
+ * Shifts of half of the reference cost no more than small ones. Rotations are divided among threads. */
 #include "register/refine.h"
 
 #include "base/exact.h"
@@ -25,24 +26,24 @@
 #include <string.h>
 
 /* Steps of the rotation (3.75 degrees, in radians) and of the scale's logarithm. A step moves the corners of
- * 64 x 64 pixels by 3, so the nearest step is at most 1.5 off: stripes of a few pixels still overlap. Half of
- * these steps were tried and found nothing more. */
+ * 64 x 64 pixels by 3, so the nearest step is at most 1.5 pixels off: stripes of a few pixels still overlap.
+ * Half of these steps were tried and found nothing more. */
 static const double ROTATION_STEP = 3.75 * 0.017453292519943295, SCALE_STEP = 0.064;
 
-/* The rotations and scales that are searched. Scales are symmetrical about 1; 11 of them are 0.72 to 1.38. */
+/* Rotations and scales that are searched. 11 scales are 0.72 to 1.38. */
 static const struct steps {
     int first_rotation; /* in steps */
     int rotations;      /* number of rotations */
-    int scales;         /* number of scales */
+    int scales;         /* number of scales, which are symmetrical about 1 */
 } STEPS[] = {[ROTATIONS_SMALL] = {-8, 17, 11}, [ROTATIONS_LARGE] = {9, 79, 11}};
 
-/* Number of peaks of a rotation and scale that become matches, for shifts alone and for other models. Several
+/* Number of peaks of a rotation and scale that become matches: for MODEL_SHIFT, and for other models. Several
  * are needed if a pattern is repeated. Peaks nearer than MIN_DISTANCE pixels count as one. */
 enum { SHIFTS = 32, SHIFTS_ROTATED = 4, MIN_DISTANCE = 3 };
 enum { MAX_ROTATIONS = 79, MAX_SCALES = 11 };
 _Static_assert(MAX_ROTATIONS *MAX_SCALES *SHIFTS_ROTATED <= MAX_MATCHES, "room for all matches");
 
-/* Share of the reference that the picture must cover at least. */
+/* Least share of the reference that the picture must cover. */
 static const double MIN_COVERED = 0.3;
 
 /* A shift with a high correlation. */
@@ -68,12 +69,11 @@ struct canvas {
     double threshold;          /* lower correlations are not added */
 };
 
-/* The reference, and data of all rotations and scales. Threads write only their rotation's part of matches
- * and counts. */
+/* The input and output of all threads. A thread writes only its rotation's part of matches and counts. */
 struct search {
     const struct gray_plane *reference, *picture; /* detail of the coarsest levels */
     struct fourier fourier;                       /* tables for the canvas' size */
-    float *spectrum;                              /* the reference's, conjugated; owned */
+    float *spectrum;                              /* of the reference, conjugated; owned */
     double energy, weight;                        /* sums of the reference's squares and weights */
     int shift_x, shift_y;                         /* largest shifts, in pixels */
     struct steps steps;
@@ -134,8 +134,8 @@ static double rectangle_sum(const double *sums, const struct search *search, int
     return bottom[search->reference->width] - bottom[0] - top[search->reference->width] + top[0];
 }
 
-/* Adds a peak, unless it has a higher neighbour. It replaces a lower neighbour. Otherwise it is appended, or
- * replaces the lowest peak of a full list. */
+/* Adds a peak, unless a neighbour is as high. It replaces a lower neighbour. Without a neighbour it is
+ * appended, or replaces the lowest peak of a full list. */
 static void add_peak(struct canvas *canvas, struct peak peak)
 {
     int lowest = 0, neighbour = -1;
@@ -156,9 +156,8 @@ static void add_peak(struct canvas *canvas, struct peak peak)
         canvas->threshold = fmin(canvas->threshold, canvas->peaks[i].score);
 }
 
-/* Finds the highest correlations of a canvas. `products` has the sum of R I for each shift. The sum of R^2 is
- * over the whole reference, including pixels that the picture does not cover: otherwise a narrow strip would
- * agree by chance. */
+/* Finds the highest correlations of a canvas. `products` has the sum of R I for each shift. The sum of R^2
+ * includes pixels that the picture does not cover: otherwise narrow strips would agree by chance. */
 static void find_peaks(struct canvas *canvas, const struct search *search, const float *products)
 {
     const double min_weight = MIN_COVERED * search->weight;
@@ -177,8 +176,8 @@ static void find_peaks(struct canvas *canvas, const struct search *search, const
         }
 }
 
-/* Correlates two canvases with the reference at once, as the real and the imaginary part of one plane. The
- * reference is real, so a product with its spectrum does not mix the parts. The result replaces `plane`. */
+/* Correlates two canvases with the reference at once, as the real and the imaginary part of one plane. As the
+ * reference is real, the parts stay separate. Stores the correlations in `plane`; `spectrum` is scratch. */
 static void correlate_both(const struct search *search, const struct canvas *pair, float *plane,
                            float *spectrum)
 {
@@ -285,7 +284,7 @@ static int canvas_side(int side)
     return power;
 }
 
-/* Initializes a search: sizes, tables and the reference's spectrum. The caller frees it, also on failure. */
+/* Initialises a search: sizes, tables and the reference's spectrum. The caller frees it, also on failure. */
 static enum status search_make(struct search *search, struct error *error)
 {
     const struct gray_plane *reference = search->reference;
@@ -298,8 +297,8 @@ static enum status search_make(struct search *search, struct error *error)
     search->spectrum = allocate(count * 2 * sizeof *search->spectrum, "spectra of brightness", error);
     if (!search->spectrum)
         return STATUS_FAILED;
-    /* The reference at the canvas' top left, divided by the number of pixels, as the inverse transform does
-     * not divide. */
+    /* The reference at the canvas' top left, divided by the number of pixels, by which the two transforms
+     * multiply. */
     float *plane = allocate_zeroed(count, 2 * sizeof *plane, "spectra of brightness", error);
     if (!plane)
         return STATUS_FAILED;

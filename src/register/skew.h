@@ -1,4 +1,4 @@
-/* The angle by which the lines of a page are turned. */
+/* The angle of the lines of a page. */
 #ifndef CLIMG_REGISTER_SKEW_H
 #define CLIMG_REGISTER_SKEW_H
 
@@ -8,13 +8,12 @@
 
 struct skew {
     double degrees; /* angle of the lines; positive if they fall to the right (clockwise) */
-    double clarity; /* score of this angle, relative to the median angle's */
     bool is_clear;  /* the angle can be trusted */
 };
 
-/* Finds the angle between -most and `most` degrees. `gray` has rows of `width` finite values without padding,
- * of any scale, and is overwritten; 1000 to 2000 pixels a side are enough. Text may be dark or light. Fails
- * only if memory runs out. Takes 33 ms for a page of 1240x1754. Thread-safe. */
+/* Finds the angle, from -most to `most` degrees. `gray` has rows of `width` finite values without padding, of
+ * any scale, and is overwritten. 1000 to 2000 pixels a side are enough. Text may be dark or light. Fails only
+ * if memory runs out. Thread-safe. */
 enum status skew_find(float *gray, int width, int height, double most, struct skew *skew,
                       struct error *error);
 

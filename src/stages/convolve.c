@@ -104,19 +104,13 @@ static void convolve_release(void *params)
     kernel_free(&((struct convolve *)params)->kernel);
 }
 
-/* Returns an axis of a separable kernel. The centre is tap count / 2. */
-static struct axis convolve_axis(const float *taps, int count, int samples, enum edge edge)
-{
-    return axis_filtered(taps, count, -(count / 2), samples, edge);
-}
-
 /* Returns the rows under the kernel. */
 static struct interval convolve_rows(const void *params, const struct shape *in, struct interval out)
 {
     const struct kernel *kernel = &((const struct convolve *)params)->kernel;
     const int height = kernel->height;
     if (kernel->separable) {
-        const struct axis y = convolve_axis(kernel->along_y, height, in->height, EDGE_CLAMP);
+        const struct axis y = axis_filtered(kernel->along_y, height, in->height, EDGE_CLAMP);
         return axis_source_rows(&y, out);
     }
     return (struct interval){out.begin - height / 2, out.end - height / 2 + height - 1};
@@ -205,12 +199,12 @@ static enum status run_kernel(struct run *run, const struct convolve *convolve, 
                               struct value *out, struct error *error)
 {
     const struct kernel *kernel = &convolve->kernel;
-    int alpha_channel = kernel_is_differential(kernel) ? shape_alpha(&in->shape) : -1;
+    int alpha_channel = kernel->is_differential ? shape_alpha(&in->shape) : -1;
     if (!kernel->separable)
         return run_matrix(run, kernel, alpha_channel, in, out, error);
     const struct epilogue epilogue = {.alpha_channel = alpha_channel};
-    const struct axis x = convolve_axis(kernel->along_x, kernel->width, in->shape.width, run->edge),
-                      y = convolve_axis(kernel->along_y, kernel->height, in->shape.height, run->edge);
+    const struct axis x = axis_filtered(kernel->along_x, kernel->width, in->shape.width, run->edge),
+                      y = axis_filtered(kernel->along_y, kernel->height, in->shape.height, run->edge);
     return product_image(run, &x, &y, &epilogue, in, out, error);
 }
 
@@ -227,7 +221,7 @@ static struct stage_caps convolve_caps(const void *params)
         .writes_samples = kernel->separable && convolve->bias == 0,
         .relative_cost = kernel->separable ? 1 : 1 + kernel->width * kernel->height / 20.0,
         .groups = true,
-        .new_values = !convolve->normalize || convolve->bias != 0 || kernel_is_differential(kernel)};
+        .new_values = !convolve->normalize || convolve->bias != 0 || kernel->is_differential};
 }
 
 /* Enqueues the kernel, and the bias if there is one. */

@@ -38,13 +38,13 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Returns the position of the part and sets its size, both in pixels of the full picture. */
-static struct place crop_place(const struct crop *crop, const struct shape *in, struct shape *part)
+/* Returns the position of the part in the picture and sets its size, both in pixels of the full picture. */
+static struct point crop_position(const struct crop *crop, const struct shape *in, struct shape *part)
 {
     const struct shape full = shape_full(in);
     *part = full;
     box_set_size(&crop->box, &full, part);
-    return box_place(&crop->box, part, &full);
+    return box_position(&crop->box, part, &full);
 }
 
 /* Returns the map from the part to the picture. In a reduced picture the part begins with the pixel that
@@ -52,7 +52,7 @@ static struct place crop_place(const struct crop *crop, const struct shape *in, 
 static struct affine crop_map(const void *params, const struct shape *in)
 {
     struct shape part;
-    const struct place at = crop_place(params, in, &part);
+    const struct point at = crop_position(params, in, &part);
     if (in->reduced.by == 0)
         return (struct affine){1, 0, at.x, 0, 1, at.y};
     return (struct affine){1, 0, floor(in->reduced.left + (double)at.x / in->reduced.by),
@@ -72,7 +72,7 @@ static enum status crop_shape(const void *params, const struct shape *in, struct
 {
     const struct shape full = shape_full(in);
     struct shape part;
-    const struct place at = crop_place(params, in, &part);
+    const struct point at = crop_position(params, in, &part);
     if (at.x < 0 || at.y < 0 || (int64_t)at.x + part.width > full.width ||
         (int64_t)at.y + part.height > full.height)
         return fail(error, STATUS_FAILED,

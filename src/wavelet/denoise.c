@@ -268,8 +268,8 @@ static enum status copy_coarse(struct run *run, const struct analysis_result *re
                           parent_rows = {last->first_row / 2, (last->first_row + last->rows + 1) / 2};
     const struct shape *shape = &noisy->shape;
     const int width = dtcwt_lowpass_size(shape->width, fine + 1) / 2;
-    const struct columns lowpass_columns = {.from = tile->held.begin >> (fine - 1), .count = lowpass->width},
-                         parent_columns = {.from = tile->held.begin >> (fine + 1), .count = width};
+    const struct columns lowpass_columns = {.from = tile->padded.begin >> (fine - 1), .count = lowpass->width},
+                         parent_columns = {.from = tile->padded.begin >> (fine + 1), .count = width};
     enum status status = run_planes(run, width, result->planes[PARENTS].height, parent_rows, SUBBAND_LAYERS,
                                     shape_planes(shape), parents, error);
     if (status == STATUS_OK)
@@ -335,7 +335,8 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
     const struct denoise *denoise = params;
     const struct shape *shape = &image->shape;
     const struct analysis_result *result = run_analysis_result(run, denoise);
-    const struct interval columns = {tile->own.begin - tile->held.begin, tile->own.end - tile->held.begin};
+    const struct interval columns = {tile->own.begin - tile->padded.begin,
+                                     tile->own.end - tile->padded.begin};
     struct image_noise *images = allocate_zeroed((size_t)shape->images, sizeof *images, "the noise", error);
     if (!images)
         return STATUS_FAILED;

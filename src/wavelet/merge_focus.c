@@ -36,26 +36,26 @@ static const double MIN_CHANGE = 0.003;
 static enum status focus_add(void *state, struct run *run, const void *samples, struct error *error)
 {
     struct merge_store *store = state;
-    const struct merge_frame *frame = &store->frame;
-    const size_t width = frame->width, channels = frame->channels;
-    const size_t step = 1 + frame->height / (CELLS * CELL_ROWS);
+    const struct merge_base *base = &store->base;
+    const size_t width = base->width, channels = base->channels;
+    const size_t step = 1 + base->height / (CELLS * CELL_ROWS);
     struct focus_brightness *grown =
-        realloc(store->brightness, (frame->pictures + 1) * sizeof *store->brightness);
+        realloc(store->brightness, (base->pictures + 1) * sizeof *store->brightness);
     if (!grown)
         return fail_memory(error, "out of memory for the brightness of pictures");
     store->brightness = grown;
-    struct focus_brightness *own = &grown[frame->pictures];
+    struct focus_brightness *own = &grown[base->pictures];
     *own = (struct focus_brightness){.ratio = 1};
-    for (size_t y = 0; y < frame->height; y += step) {
-        const size_t row = y * CELLS / frame->height * CELLS;
-        merge_values(frame, samples, y * width, width, store->row);
+    for (size_t y = 0; y < base->height; y += step) {
+        const size_t row = y * CELLS / base->height * CELLS;
+        merge_values(base, samples, y * width, width, store->row);
         for (size_t x = 0; x < width; x++) {
             const double *pixel = store->row + x * channels;
-            if (frame->counts && !merge_covers(frame, pixel))
+            if (base->counts && !merge_covers(base, pixel))
                 continue;
             const size_t cell = row + x * CELLS / width;
             own->counts[cell]++;
-            for (size_t c = 0; c < channels - frame->alpha; c++)
+            for (size_t c = 0; c < channels - base->alpha; c++)
                 own->sums[cell] += pixel[c];
         }
     }
@@ -98,7 +98,7 @@ static double focus_ratio_of(const struct focus_brightness *first, const struct 
 /* Replaces ratios by factors, which give each picture the mean brightness of all. */
 static void focus_find_factors(const struct merge_store *store)
 {
-    const size_t pictures = store->frame.pictures;
+    const size_t pictures = store->base.pictures;
     double mean = 0;
     for (size_t i = 0; i < pictures; i++) {
         store->brightness[i].ratio = focus_ratio_of(&store->brightness[0], &store->brightness[i]);
@@ -112,7 +112,7 @@ static void focus_find_factors(const struct merge_store *store)
 static enum status focus_fetch(const struct merge_store *store, int picture, size_t first, size_t count,
                                void *to, struct error *error)
 {
-    const size_t pixel = store->size / (store->frame.width * store->frame.height), size = count * pixel;
+    const size_t pixel = store->size / (store->base.width * store->base.height), size = count * pixel;
     errno = 0;
     const ssize_t got =
         pread(fileno(store->file), to, size, (off_t)((size_t)picture * store->size + first * pixel));
@@ -126,25 +126,25 @@ enum { FILL_GAP = 64 };
 static enum status focus_fill_run(const struct merge_store *store, int picture, int y, size_t begin,
                                   size_t end, void *other, float *to, size_t plane, struct error *error)
 {
-    const struct merge_frame *frame = &store->frame;
-    const size_t channels = frame->channels;
+    const struct merge_base *base = &store->base;
+    const size_t channels = base->channels;
     const int fullest = (int)store->fullest, step = picture < fullest ? 1 : -1;
     double pixel[4]; /* images have at most four channels */
     bool is_missing = true;
     for (int i = picture; is_missing && i != fullest;) {
         i += step;
-        if (focus_fetch(store, i, (size_t)y * frame->width + begin, end - begin, other, error) != STATUS_OK)
+        if (focus_fetch(store, i, (size_t)y * base->width + begin, end - begin, other, error) != STATUS_OK)
             return STATUS_FAILED;
         is_missing = false;
         for (size_t x = begin; x < end; x++) {
             if (!isnan(to[x]))
                 continue;
-            merge_values(frame, other, x - begin, 1, pixel);
-            const bool covers = merge_covers(frame, pixel);
+            merge_values(base, other, x - begin, 1, pixel);
+            const bool covers = merge_covers(base, pixel);
             is_missing = is_missing || !covers;
             for (size_t c = 0; covers && c < channels; c++)
                 to[c * plane + x] =
-                    (float)(pixel[c] * (frame->alpha && c + 1 == channels ? 1 : store->brightness[i].ratio));
+                    (float)(pixel[c] * (base->alpha && c + 1 == channels ? 1 : store->brightness[i].ratio));
         }
     }
     for (size_t x = begin; is_missing && x < end; x++)
@@ -164,16 +164,16 @@ static enum status focus_fill_run(const struct merge_store *store, int picture, 
 static enum status focus_fill(const struct merge_store *store, int picture, int y, const void *samples,
                               void *other, float *to, size_t plane, struct error *error)
 {
-    const struct merge_frame *frame = &store->frame;
-    const size_t width = frame->width;
-    const uint32_t *counts = frame->counts + (size_t)y * width;
+    const struct merge_base *base = &store->base;
+    const size_t width = base->width;
+    const uint32_t *counts = base->counts + (size_t)y * width;
     double pixel[4];
     /* Mark the pixels by NaN. */
     for (size_t x = 0; x < width; x++) {
-        if (counts[x] == frame->pictures)
+        if (counts[x] == base->pictures)
             continue;
-        merge_values(frame, samples, x, 1, pixel);
-        to[x] = merge_covers(frame, pixel) ? to[x] : NAN;
+        merge_values(base, samples, x, 1, pixel);
+        to[x] = merge_covers(base, pixel) ? to[x] : NAN;
     }
     for (size_t begin = 0, end; begin < width; begin = end) {
         end = begin + 1;
@@ -192,31 +192,31 @@ static enum status focus_load(void *context, int picture, struct interval rows, 
                               size_t spacing, struct error *error)
 {
     struct merge_store *store = context;
-    const struct merge_frame *frame = &store->frame;
-    const size_t width = frame->width, channels = frame->channels, row = store->size / frame->height;
+    const struct merge_base *base = &store->base;
+    const size_t width = base->width, channels = base->channels, row = store->size / base->height;
     const size_t count = (size_t)(rows.end - rows.begin);
     /* Keep the memory for the next rows: its page faults cost more than reading. */
-    if (store->room < count + 1) {
+    if (store->piece_length < count + 1) {
         free(store->piece);
-        store->room = 0;
+        store->piece_length = 0;
         store->piece = allocate((count + 1) * row, "rows of a picture", error);
         if (!store->piece)
             return STATUS_FAILED;
-        store->room = count + 1;
+        store->piece_length = count + 1;
     }
     unsigned char *other = store->piece + count * row;
     enum status status =
         focus_fetch(store, picture, (size_t)rows.begin * width, count * width, store->piece, error);
     for (size_t y = 0; status == STATUS_OK && y < count; y++) {
         const unsigned char *samples = store->piece + y * row;
-        merge_values(frame, samples, 0, width, store->row);
+        merge_values(base, samples, 0, width, store->row);
         for (size_t c = 0; c < channels; c++) {
-            const double factor = frame->alpha && c + 1 == channels ? 1 : store->brightness[picture].ratio;
+            const double factor = base->alpha && c + 1 == channels ? 1 : store->brightness[picture].ratio;
             float *own = to + (c * spacing + y) * pitch;
             for (size_t x = 0; x < width; x++)
                 own[x] = (float)(store->row[x * channels + c] * factor);
         }
-        if (frame->counts)
+        if (base->counts)
             status = focus_fill(store, picture, rows.begin + (int)y, samples, other, to + y * pitch,
                                 spacing * pitch, error);
     }
@@ -228,15 +228,15 @@ static enum status focus_store(void *context, struct interval rows, const float 
                                size_t spacing, struct error *error)
 {
     struct merge_store *store = context;
-    const struct merge_frame *frame = &store->frame;
-    const size_t channels = frame->channels, count = (size_t)(rows.end - rows.begin);
+    const struct merge_base *base = &store->base;
+    const size_t channels = base->channels, count = (size_t)(rows.end - rows.begin);
     (void)error;
     for (size_t y = 0; y < count; y++)
-        for (size_t x = 0; x < frame->width; x++)
+        for (size_t x = 0; x < base->width; x++)
             for (size_t c = 0; c < channels; c++) {
                 const float value = from[(c * spacing + y) * pitch + x];
-                const bool is_alpha = frame->alpha && c + 1 == channels;
-                store->sharp[(((size_t)rows.begin + y) * frame->width + x) * channels + c] =
+                const bool is_alpha = base->alpha && c + 1 == channels;
+                store->sharp[(((size_t)rows.begin + y) * base->width + x) * channels + c] =
                     is_alpha ? fminf(fmaxf(value, 1e-3F), 1) : value;
             }
     return STATUS_OK;
@@ -247,34 +247,34 @@ static enum status focus_store_winners(void *context, struct interval rows, cons
                                        struct error *error)
 {
     struct merge_store *store = context;
-    const struct merge_frame *frame = &store->frame;
-    const float step = 65535 / fmaxf((float)frame->pictures - 1, 1);
+    const struct merge_base *base = &store->base;
+    const float step = 65535 / fmaxf((float)base->pictures - 1, 1);
     (void)error;
-    for (size_t y = 2 * (size_t)rows.begin; y < 2 * (size_t)rows.end && y < frame->height; y++)
-        for (size_t x = 0; x < frame->width; x++)
-            store->winners[y * frame->width + x] =
+    for (size_t y = 2 * (size_t)rows.begin; y < 2 * (size_t)rows.end && y < base->height; y++)
+        for (size_t x = 0; x < base->width; x++)
+            store->winners[y * base->width + x] =
                 (uint16_t)(from[(y / 2 - (size_t)rows.begin) * pitch + x / 2] * step + 0.5F);
     return STATUS_OK;
 }
 
-/* Writes the map, cropped as the result. */
+/* Writes the map, in the size of the result. */
 static enum status focus_write_depth(const struct merge_store *store, struct error *error)
 {
-    const struct merge_frame *frame = &store->frame;
+    const struct merge_base *base = &store->base;
     const struct writer_options coding = {.format = format_by_path(store->depth),
                                           .compression = COMPRESSION_PRESET_DEFAULT,
                                           .spool = store->folder};
     struct image_info info = {
-        .width = (uint32_t)frame->columns, .height = (uint32_t)frame->rows, .channels = 1};
+        .width = (uint32_t)base->columns, .height = (uint32_t)base->rows, .channels = 1};
     struct writer *writer = NULL;
     info.type = format_sample_type(coding.format, SAMPLE_UINT16);
     enum status status = writer_open(store->depth, &coding, &writer, error);
     if (status == STATUS_OK)
         status = writer_begin_page(writer, &info, error);
     unsigned char *row = allocate(row_size(&info), "a row of the map", error);
-    for (size_t y = 0; status == STATUS_OK && row && y < frame->rows; y++) {
-        const uint16_t *from = store->winners + (frame->top + y) * frame->width + frame->left;
-        for (size_t x = 0; x < frame->columns; x++)
+    for (size_t y = 0; status == STATUS_OK && row && y < base->rows; y++) {
+        const uint16_t *from = store->winners + (base->top + y) * base->width + base->left;
+        for (size_t x = 0; x < base->columns; x++)
             sample_set(info.type, row, x, from[x] / 65535.0);
         status = writer_write(writer, row, row_size(&info), 1, error);
     }
@@ -293,32 +293,31 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
                                 struct error *error)
 {
     struct merge_store *store = state;
-    const struct merge_frame *frame = &store->frame;
+    const struct merge_base *base = &store->base;
     const struct focus_pictures pictures = {.shape = {.kind = KIND_IMAGE,
-                                                      .width = (int)frame->width,
-                                                      .height = (int)frame->height,
-                                                      .channels = (int)frame->channels,
+                                                      .width = (int)base->width,
+                                                      .height = (int)base->height,
+                                                      .channels = (int)base->channels,
                                                       .images = 1,
-                                                      .alpha = frame->alpha},
-                                            .count = (int)frame->pictures,
+                                                      .alpha = base->alpha},
+                                            .count = (int)base->pictures,
                                             .noise = store->noise,
                                             .context = store,
                                             .load = focus_load,
                                             .store = focus_store,
                                             .store_winners = store->depth ? focus_store_winners : NULL};
-    store->sharp = allocate(frame->width * frame->height * frame->channels * sizeof *store->sharp,
+    store->sharp = allocate(base->width * base->height * base->channels * sizeof *store->sharp,
                             "the merged picture", error);
     if (store->depth)
         store->winners =
-            allocate(frame->width * frame->height * sizeof *store->winners, "the map of a stack", error);
+            allocate(base->width * base->height * sizeof *store->winners, "the map of a stack", error);
     focus_find_factors(store);
     if (!store->sharp || (store->depth && !store->winners) || focus_merge(run, &pictures, error) != STATUS_OK)
         return STATUS_FAILED;
-    /* Crop to the pixels that all pictures cover, as the sharp picture may be missing elsewhere. */
-    for (size_t i = 0; frame->counts && frame->edges == MERGE_EDGES_CROP && i < frame->width * frame->height;
-         i++)
-        frame->counts[i] = frame->counts[i] == frame->pictures;
-    enum status status = merge_frame_finish(&store->frame, result, error);
+    /* Crop to pixels that all pictures cover: others may be blurred, as the sharp picture ends there. */
+    for (size_t i = 0; base->counts && base->edges == MERGE_EDGES_CROP && i < base->width * base->height; i++)
+        base->counts[i] = base->counts[i] == base->pictures;
+    enum status status = merge_base_finish(state, run, result, error);
     return status == STATUS_OK && store->depth ? focus_write_depth(store, error) : status;
 }
 
@@ -326,7 +325,7 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
 static enum status focus_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
 {
     const struct merge_store *store = state;
-    const size_t channels = store->frame.channels;
+    const size_t channels = store->base.channels;
     (void)error;
     for (size_t i = 0; i < count * channels; i++)
         pixels[i] = (double)store->sharp[first * channels + i];
@@ -335,7 +334,7 @@ static enum status focus_pixels(void *state, size_t first, size_t count, double 
 
 static enum status focus_read(void *state, float *rows, int count, struct error *error)
 {
-    return merge_frame_read(state, focus_pixels, rows, count, error);
+    return merge_base_read(state, focus_pixels, rows, count, error);
 }
 
 const struct merge merge_focus = {.begin = merge_store_begin,

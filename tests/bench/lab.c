@@ -429,9 +429,9 @@ enum status produce_pass(struct run *run, const struct filter *filter, bool alon
     static const float one = 1;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     const int along = along_y ? src->height : src->width, across = along_y ? src->width : src->height;
-    const struct axis filtered =
-                          axis_filtered(filter->weights, filter->taps, filter->start, along, run->edge),
-                      same = axis_filtered(&one, 1, 0, across, run->edge);
+    const struct axis same = axis_filtered(&one, 1, across, run->edge);
+    struct axis filtered = axis_filtered(filter->weights, filter->taps, along, run->edge);
+    filtered.filter.start = filter->start;
     if (run_planes(run, src->width, src->height, rows_full(src->height), src->layers, src->channels,
                    &out->planes[0], error) != STATUS_OK)
         return STATUS_FAILED;

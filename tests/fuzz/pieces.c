@@ -107,7 +107,6 @@ static void check_kernel(enum status status, struct kernel *kernel, const struct
     if (!worked(status, error))
         return;
     insist(kernel->width >= 1 && kernel->height >= 1);
-    kernel_is_differential(kernel);
     kernel_hash(kernel);
     kernel_free(kernel);
 }

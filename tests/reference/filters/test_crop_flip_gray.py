@@ -82,7 +82,7 @@ def test_beyond(tmp_path, rng, box, message):
     assert message in done.err and not (tmp_path / "out.tif").exists()
 
 
-@pytest.mark.parametrize("box", ["", "0x4", "4", "4x", "4x5+1", "4x5+1+", "4x5-1-1", "101%", "1.5x2", "-3x4", "4x5+1+2x", "nanx4", "4x5+1+2,gravity=center"])
+@pytest.mark.parametrize("box", ["", "0x4", "0x10x20", " 4x4", "4", "4x", "4x5+1", "4x5+1+", "4x5-1-1", "101%", "1.5x2", "-3x4", "4x5+1+2x", "nanx4", "4x5+1+2,gravity=center"])
 def test_no_part(tmp_path, rng, box):
     harness.write_tiff(tmp_path / "in.tif", draw_samples(rng, 41, 30, 1, "uint8"))
     harness.run("in.tif", "--crop", box, "out.tif", cwd=tmp_path, status=2)

@@ -81,6 +81,16 @@ def test_pages_without_an_angle_stay(tmp_path, rng):
         assert np.array_equal(np.asarray(Image.open(tmp_path / "out" / f"{name}.png")), np.asarray(Image.open(tmp_path / "in" / f"{name}.png")))
 
 
+def test_transparent_paper(tmp_path, rng):
+    """Black text that is opaque, on transparent paper, without white."""
+    samples, degrees = scanned.make_page(rng, dpi=100, degrees=-1.8)
+    black = np.zeros((*samples.shape, 4), np.uint8)
+    black[..., 3] = 255 - samples
+    Image.fromarray(black).save(tmp_path / "in.png")
+    found, unclear = angles(harness.run("-v", "in.png", "--deskew", "out.png", cwd=tmp_path).err)
+    assert not unclear and abs(found["in"] + degrees) < 0.1
+
+
 def test_each_page_of_a_file(tmp_path, rng):
     pages = [scanned.make_page(rng, dpi=100, degrees=degrees)[0] for degrees in (1.5, -3.0)]
     with tifffile.TiffWriter(tmp_path / "in.tif") as file:

@@ -325,6 +325,21 @@ def test_numbers_of_range(tmp_path, rng):
     assert np.array_equal(harness.read_tiff(tmp_path / "out.tif") == 255, samples > 2000)
 
 
+def test_values_far_above_full_scale(tmp_path, rng):
+    """Samples beyond --range, and sums of pictures, are found to 11 bits."""
+    def assert_found(low, high, *args):
+        done = harness.run("-y", "-v", *args, "--levels", "auto,clip=0", "out.tif", cwd=tmp_path, env=draw_way(rng))
+        found = [float(number) for number in re.search(r"found: --levels (\S+)", done.err)[1].split(",")]
+        assert np.allclose(found, (low, high), rtol=2.0 ** -11), done
+    for dtype, signs in (("uint16", (1, 1)), ("float32", (1, 1)), ("float32", (-1, 1))):
+        samples = np.repeat(np.array([300 * signs[0], 30000], dtype), 600).reshape(40, 30, 1)
+        harness.write_tiff(tmp_path / "in.tif", samples)
+        assert_found(samples.min(), samples.max(), "--range", "100,1000" if signs[0] > 0 else "0,100", "in.tif")
+    for number in range(6):
+        harness.write_tiff(tmp_path / f"{number}.tif", np.repeat(np.array([40, 200], "uint8"), 600).reshape(40, 30, 1))
+    assert_found(240, 1200, *(f"{number}.tif" for number in range(6)), "--stack", "sum")
+
+
 def test_in_linear_light(tmp_path, rng):
     samples = harness.random_samples(rng, Shape(40, 30, 3, "uint8"))
     harness.write_tiff(tmp_path / "in.tif", samples)

@@ -83,7 +83,7 @@ def test_what_is_refused(tmp_path, rng):
     for name, shape in (("small", (20, 20)), ("gray", (20, 30)), ("rgb", (20, 30, 3))):
         write(tmp_path / f"{name}.tif", rng.integers(0, 255, shape, np.uint8))
     write(tmp_path / "black.tif", np.zeros((20, 30), np.uint8))
-    for picture, chain, words in (("gray", ["--minus", "small.tif"], "is 30x20 here, and small.tif 20x20"),
+    for picture, chain, words in (("gray", ["--minus", "small.tif"], "is 30x20 here, but small.tif is 20x20"),
                                   ("gray", ["--over", "rgb.tif"], "is gray, and rgb.tif has colours"),
                                   ("gray", ["--over", "black.tif"], "black.tif: has a mean of 0 or less"),
                                   ("gray", ["--minus", "none.tif"], "none.tif: cannot open")):

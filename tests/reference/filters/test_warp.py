@@ -295,3 +295,14 @@ def test_too_far(tmp_path, rng):
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(4, 3, 1, "uint8")))
     result = harness.run(tmp_path / "in.tif", "--warp", "1 0 1e7 0 1 0", tmp_path / "out.tif", status=1)
     assert "4194304" in result.err
+
+
+@WAYS
+def test_steps_of_a_million_pixels(tmp_path, rng, monkeypatch, form):
+    """Sixteen such steps exceed the integers of positions; the output has two."""
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    samples = harness.random_samples(rng, Shape(9, 2, 1, "uint8"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run("-m", "buffer", tmp_path / "in.tif", "--warp", "1118481.07 0 0 0 1 0,size=2x2,antialias=no,outside=edge",
+                tmp_path / "out.tif")
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), samples[:, [0, -1]])
