@@ -138,8 +138,10 @@ enum status compare_write(const struct command *command, FILE *out,
         has_folder = has_folder || (stat(command->inputs[i], &there) == 0 && S_ISDIR(there.st_mode));
     enum status status = job_list_make(&list, command, error), single = STATUS_OK;
     struct compare_run run = {.command = command, .out = out, .several = list.several};
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        job_list_print_left_out(&list, &command->settings);
         job_list_keep_shard(&list, &command->settings.part);
+    }
     if (status == STATUS_OK && stat_errno != 0 && strcmp(reference, "-") != 0)
         status = fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(stat_errno));
     if (status == STATUS_OK && list.several && command->compare.diff)

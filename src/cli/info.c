@@ -505,8 +505,10 @@ enum status info_write(const struct command *command, FILE *out, void (*report_e
     if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
         return fail(error, STATUS_USAGE, "no file is named; climg --info photo.jpg is an example");
     enum status status = job_list_make(&list, command, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        job_list_print_left_out(&list, &command->settings);
         job_list_keep_shard(&list, &command->settings.part);
+    }
     if (status == STATUS_OK && command->prepare_process)
         status = command->prepare_process(command, &list, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {

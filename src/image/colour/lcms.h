@@ -26,8 +26,8 @@ enum { LCMS_SECONDS_MAX = 10 };
 /* Fails with "ICC profile cannot be used: " and a reason, such as Little CMS's message; "": it is damaged. */
 enum status lcms_fail(const char *text, struct error *error);
 
-/* Inverts a matrix. False: it is singular. */
-bool matrix_invert(double m[3][3], double inverse[3][3]);
+/* Inverts a 3x3 matrix. False: it is singular. */
+bool matrix_invert(double (*m)[3], double (*inverse)[3]);
 
 /* Frees the links from or to a space; NULL is allowed. The lock of spaces must not be held. */
 void colour_links_drop(const struct colour_space *space);

@@ -23,7 +23,7 @@ static bool read_curve(cmsHPROFILE profile, cmsTagSignature tag, struct tone_cur
     return is_read;
 }
 
-bool matrix_invert(double m[3][3], double inverse[3][3])
+bool matrix_invert(double (*m)[3], double (*inverse)[3])
 {
     double cofactor[3][3], determinant = 0;
     for (int i = 0; i < 3; i++)
@@ -42,7 +42,7 @@ bool matrix_invert(double m[3][3], double inverse[3][3])
 const double D50[3] = {0.9642, 1, 0.8249};
 
 /* Sets `product` to a times b. */
-static void multiply(double a[3][3], double b[3][3], double product[3][3])
+static void multiply(double (*a)[3], double (*b)[3], double (*product)[3])
 {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
