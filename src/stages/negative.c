@@ -54,7 +54,7 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
     {"climg samples/negative.jpg --negative positive.jpg", "a frame of colour film"},
-    {"climg samples/negative.jpg --crop 360x240 --negative positive.jpg",
+    {"climg samples/negative.jpg --crop 90% --negative positive.jpg",
      "the middle of a scan, without the film holder"},
     {"climg samples/negative.jpg --negative=231,150,107 positive.jpg",
      "with the film base of the whole roll"},

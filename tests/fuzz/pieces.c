@@ -86,10 +86,8 @@ static void parse_description(const uint8_t *data, size_t size)
     insist(metadata_set_text(&info.metadata, "Description", (const char *)data, size, &error) == STATUS_OK);
     if (coefficients_recognise(&info) && worked(coefficients_read(&info, &first, &error), &error)) {
         for (int i = 0; i < coefficients_page_count(&first.shape); i++) {
-            int width, height;
-            char name[PAGE_NAME_SIZE];
-            coefficients_page(&first.shape, i, &width, &height, name);
-            insist(width >= 1 && height >= 1 && name[0]);
+            const struct coefficient_page page = coefficients_page(&first.shape, i);
+            insist(page.width >= 1 && page.height >= 1 && page.name[0]);
         }
         insist(worked(coefficients_restore_description(&info.metadata, &error), &error) &&
                worked(coefficients_describe(&first, &info.metadata, &error), &error) &&

@@ -81,7 +81,7 @@ def test_answers_are_what_numpy_says(tmp_path):
 WRONG = {
     "samples": ("mad(curve.scale, power(", "mad(1.001f * curve.scale, power(", "samples"),
     "mosaic": ("mad(-6.0f, fmin", "mad(-6.01f, fmin", "--mosaic"),
-    "noise": ("mean = sum_of(sum[p])", "mean = 1.02f * sum_of(sum[p])", "--shrink, --denoise"),
+    "noise": ("mean = sum_lanes(sum[p])", "mean = 1.02f * sum_lanes(sum[p])", "--shrink, --denoise"),
     "sharpen": ("mad(epilogue.amount, ", "mad(1.001f * epilogue.amount, ", "--sharpen"),
     "opponent": ("0.40824829046386302f", "0.4083f", "--shrink, --denoise"),
 }
