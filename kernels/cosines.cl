@@ -126,7 +126,6 @@ static inline void load_block(PLANES_IN(src), int x, int y, int z, int c, float8
         v[k] = load_row(PLANES_ARG(src), x, y + k, z, c);
 }
 
-
 /* Returns the index of the 64 values of block (i, j). Each plane has `plane_rows` rows of blocks. A row has `pitch` floats:
  *
  *     | 64 values of block 0 | of block 1 | ... | of block columns - 1 | a weight for each block | */

@@ -177,7 +177,6 @@ __kernel void moments(PLANES_IN(src), PLANES_OUT(suffixes), PLANES_OUT(dst), con
     moments_run(PLANES_ARG(src), PLANES_ARG(suffixes), PLANES_ARG(dst), window, WORK_ITEM_ARGS);
 }
 
-
 /* The formula for the threshold T, given the mean m and the standard deviation s of a window. */
 struct rule {
     float samples; /* of a window */
@@ -186,7 +185,6 @@ struct rule {
     float4 darkest;      /* else T = m + k (m - darkest) (s inverse_range - 1), by channel */
     float4 inverse_range;
 };
-
 
 /* Stores full scale if colour is above the window's threshold, else 0; always 0 if the window has NaN or infinities, or
  * samples so large that their squares overflow. Only the rows that `windows` has. */

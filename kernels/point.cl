@@ -36,7 +36,6 @@ __kernel void linear(PLANES_IN(src), PLANES_OUT(dst), float factor, float offset
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-
 #if LANES == 16
 #define TO_INTS  convert_int16
 #define COUNT(p) ++*(p) /* each work-item has its own histogram */
@@ -44,7 +43,6 @@ __kernel void linear(PLANES_IN(src), PLANES_OUT(dst), float factor, float offset
 #define TO_INTS  convert_int4
 #define COUNT(p) atomic_inc(p)
 #endif
-
 
 /* Maps colour `black` to 0 and black + 1 / gain to full scale, clips, and raises 0 ... 1 to the power of `exponent`.
  * NaN stays NaN. */

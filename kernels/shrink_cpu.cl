@@ -54,8 +54,6 @@ static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
     return sum;
 }
 
-
-
 /* Shrinks the subbands of a level. sigma[sigma_index + c] is the image's noise in channel c on this level, 0 for alpha;
  * sigma[parent_sigma_index + c] is the noise on the parents' level. The coarsest level has no parents:
  * parent_sigma_index is -1, and `parents` may be any planes and is not read. `tones` has one plane of noise factors per image,
