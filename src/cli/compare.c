@@ -20,6 +20,7 @@
 struct compare_run {
     const struct command *command;
     FILE *out;
+    void (*report_error)(const struct error *);
     bool several;                    /* inputs: print a table */
     size_t count, differing, failed; /* numbers of pairs: compared, different, and not readable */
 };
@@ -109,6 +110,14 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
         snprintf(pair.why, sizeof pair.why, "is not in the reference folder");
     else if (status == STATUS_OK)
         status = comparison_make(&pair, run->command, job->input, path, error);
+    for (int i = 0; i < 2 && !run->command->settings.quiet; i++) {
+        struct error line;
+        error_set(&line,
+                  "%s: warning: has samples with more digits than 32-bit floats hold; they were rounded",
+                  pair.sides[i].name);
+        if (pair.sides[i].reader && reader_rounded(pair.sides[i].reader))
+            run->report_error(&line);
+    }
     if (status == STATUS_OK)
         add_pair(run, &pair);
     /* Set the message for compare_write to return with STATUS_DIFFERENT. This function has succeeded. */
@@ -139,7 +148,8 @@ enum status compare_write(const struct command *command, FILE *out,
     enum status status = job_list_make(&list, command, error), single = STATUS_OK;
     const char *const names = command->settings.files_from;
     const bool is_stdin = strcmp(reference, "-") == 0;
-    struct compare_run run = {.command = command, .out = out, .several = list.several};
+    struct compare_run run = {
+        .command = command, .out = out, .report_error = report_error, .several = list.several};
     if (status == STATUS_OK) {
         job_list_print_left_out(&list, &command->settings);
         job_list_keep_shard(&list, &command->settings.part);

@@ -156,6 +156,16 @@ def test_folder_of_links(tmp_path, rng):
     harness.run("in", "--compare", "reference", cwd=tmp_path, env={"TMPDIR": str(tmp_path / "tmp")})
 
 
+def test_doubles_are_compared_as_floats(tmp_path, rng):
+    """A warning says so: they may differ although climg sees no difference."""
+    a = rng.uniform(0.5, 1, (20, 30))
+    tifffile.imwrite(tmp_path / "a.tif", a)
+    tifffile.imwrite(tmp_path / "b.tif", a + 1e-12)
+    run = harness.run("a.tif", "--compare", "b.tif", cwd=tmp_path)
+    assert run.err.splitlines() == [f"climg: {name}.tif: warning: has samples with more digits than 32-bit floats hold; they were rounded"
+                                    for name in "ab"]
+
+
 def test_pages(tmp_path, rng):
     pages = rng.integers(0, 256, (3, 20, 30), dtype=np.uint8)
     tifffile.imwrite(tmp_path / "a.tif", pages, photometric="minisblack")
