@@ -408,7 +408,9 @@ enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const
 {
     struct claim_set set = {.jobs = jobs,
                             .inputs = count,
-                            .outputs = is_stack ? 1 : count,
+                            .outputs = settings_writes_no_output(&command->settings) ? 0
+                                       : is_stack                                    ? 1
+                                                                                     : count,
                             .in_place = command->settings.in_place};
     /* Maximum number of claims: the files that stages and --files-from read; for each job an input, a name, a
      * name without case and an inode; and one for the claim that claim_add looks up. */
