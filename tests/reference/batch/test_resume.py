@@ -276,10 +276,10 @@ def test_an_output_that_cannot_be_sought_in(folder, failing_calls):
 @pytest.mark.parametrize("forget", [False, True])
 def test_another_format_under_the_same_name(folder, forget):
     """Without an extension only the output's content says which format it has."""
-    for kind in "png", "tif", "pnm", "ppm":
+    for kind, name in ("png", "PNG"), ("tif", "TIFF"), ("pnm", "PPM"), ("ppm", "PPM"):
         command = ["--resume", "in/a.png", "-f", kind, "out"]
         harness.run(*command, cwd=folder)
-        assert f", {kind.replace('pnm', 'ppm').replace('tif', 'tiff')},".upper() in harness.run("--info", "out", cwd=folder).out.decode().upper().replace(": ", ", ")
+        assert harness.run("--info", "out", cwd=folder).out.decode().startswith(f"out: {name},")
         if forget:
             (folder / ".climg-done").unlink()
         assert harness.run("-n", *command, cwd=folder).out.endswith(b": skip (done)\n")

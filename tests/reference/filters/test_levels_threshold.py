@@ -424,6 +424,6 @@ def test_colour_where_interpolated_alpha_is_below_0(tmp_path, stage):
 
 def test_many_findings_are_whole(tmp_path, rng):
     harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (30, 40, 3), dtype=np.uint8))
-    harness.run(tmp_path / "in.tif", *6 * ["--levels", "auto,channels=each", "--blur", "1"], "--report", tmp_path / "report", tmp_path / "out.tif")
+    harness.run("in.tif", *6 * ["--levels", "auto,channels=each", "--blur", "1"], "--report", "report", "out.tif", cwd=tmp_path)
     found = json.loads((tmp_path / "report").read_text())["found"].split("; ")
     assert [item.count(",") for item in found] == 6 * [5]
