@@ -21,6 +21,7 @@ static void set_message(struct error *error, bool is_out_of_memory, const char *
     vsnprintf(error->text, sizeof error->text, format, arguments);
     error->has_name = false;
     error->is_out_of_memory = is_out_of_memory;
+    error->is_of_device = false;
     error->scope = SCOPE_FILE;
     error->stage = NULL;
 }
@@ -68,6 +69,7 @@ void error_prefix(struct error *error, const char *name)
               before.text);
     error->has_name = true;
     error->is_out_of_memory = before.is_out_of_memory;
+    error->is_of_device = before.is_of_device;
     error->scope = before.scope;
     error->stage = before.stage;
 }

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/threads.h"
+#include "batch/conflicts.h"
 #include "batch/files.h"
 #include "chain/coefficients.h"
 #include "image/reader.h"
@@ -214,6 +215,8 @@ enum status check_run(const struct command *command, FILE *out, void (*report_er
     size_t failed = 0;
     if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
         return fail(error, STATUS_USAGE, "no file is named; climg --check -r photos/ is an example");
+    if (conflicts_check_names(command, error) != STATUS_OK)
+        return STATUS_USAGE;
     enum status status = job_list_make(&list, command, error);
     if (status == STATUS_OK && command->prepare_process)
         status = command->prepare_process(command, &list, error);

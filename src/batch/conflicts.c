@@ -224,7 +224,8 @@ enum status conflicts_check_names(const struct command *command, struct error *e
                     "--trace %s: a trace is JSON for https://ui.perfetto.dev; name it %.*s.json", trace,
                     (int)(ending - trace), trace);
     for (int i = 0; i < AUX_OUTPUTS; i++)
-        if (aux[i].path && format_by_path(aux[i].path) && !format_by_path(aux[i].example))
+        if (aux[i].path && (format_by_path(aux[i].path) || foreign_name_by_path(aux[i].path)) &&
+            !format_by_path(aux[i].example))
             return fail(error, STATUS_USAGE, "%s%s: that is an image's name; name the %s first, as in %s%s",
                         aux[i].option, aux[i].path, aux[i].noun, aux[i].option, aux[i].example);
     return STATUS_OK;
@@ -408,7 +409,9 @@ enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const
 {
     struct claim_set set = {.jobs = jobs,
                             .inputs = count,
-                            .outputs = is_stack ? 1 : count,
+                            .outputs = settings_writes_no_output(&command->settings) ? 0
+                                       : is_stack                                    ? 1
+                                                                                     : count,
                             .in_place = command->settings.in_place};
     /* Maximum number of claims: the files that stages and --files-from read; for each job an input, a name, a
      * name without case and an inode; and one for the claim that claim_add looks up. */

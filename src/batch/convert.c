@@ -426,9 +426,11 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     worker->run.frames.count = 0; /* discards the noise that was held */
     worker->frames.ended = result->frames > 0 ? clock_seconds() : worker->frames.ended;
     worker_add_elapsed(worker, &since, 1, &result->times);
-    /* A stack fails as a whole with strict=yes, and if memory runs out, which no picture is to blame for. */
+    /* A stack fails as a whole with strict=yes, and if memory runs out or the device fails, which no picture
+     * is to blame for. */
     if (status != STATUS_OK && job->merge_step &&
-        (step_caps(job->merge_step).merges_strictly || result->error.is_out_of_memory))
+        (step_caps(job->merge_step).merges_strictly || result->error.is_out_of_memory ||
+         result->error.is_of_device))
         result->error.scope = SCOPE_ALL;
     job_finish(job, worker, status, result);
 }

@@ -457,9 +457,10 @@ enum status job_list_make(struct job_list *list, const struct command *command, 
         qsort(list->left_out_paths, list->files_left_out, sizeof *list->left_out_paths, by_path);
     if (status == STATUS_OK && list->count == 0)
         status = reject_empty_list(&builder, error);
-    if (status != STATUS_OK || settings_writes_no_output(&command->settings))
+    const bool only_reads = settings_writes_no_output(&command->settings);
+    if (status != STATUS_OK || (only_reads && !command->settings.report))
         return status;
-    if (!list->is_stack)
+    if (!list->is_stack && !only_reads)
         qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
     status = conflicts_check(list->jobs, list->count, list->is_stack, command, error);
     job_list_keep_shard(list, &(struct shard){.count = 0});

@@ -39,7 +39,7 @@ struct result {
     /* Findings of stages on the first page. */
     struct noise_summary noise;
     struct alignment alignment;
-    char found[160]; /* other findings, for people; may be empty */
+    char found[1024]; /* other findings, for people; may be empty */
 
     /* Details of the run. */
     int slice;          /* rows of a slice; 0 if lower slices would not need less memory */

@@ -342,12 +342,20 @@ static bool record_matches(const struct resume *resume, const struct done_record
     return true;
 }
 
+/* True if a file has the format of --format, which is NULL if not given. The name decides if it can. PBM and
+ * PNM are recognised only as some netpbm format. */
+static bool is_in_format(const char *path, const struct format *wanted)
+{
+    const struct format *found = !wanted || wanted == format_by_path(path) ? wanted : format_by_content(path);
+    return found == wanted || (found && !wanted->recognise && found->reader == wanted->reader);
+}
+
 bool resume_finds_done(const struct resume *resume, struct job *job)
 {
     struct stat output;
     if (job->stat_errno || strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0 ||
         stat(job->input, &job->input_stat) != 0 || stat(job->output, &output) != 0 ||
-        !S_ISREG(output.st_mode))
+        !S_ISREG(output.st_mode) || !is_in_format(job->output, resume->settings->format))
         return false;
     const struct done_record *record = job_replaces_input(job) ? NULL : record_find(resume, job->output);
     if (record)

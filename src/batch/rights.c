@@ -11,23 +11,36 @@
 #include "image/output/output.h"
 #include "image/writer.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+static bool is_link(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+}
+
 /* Allows reading all inputs, and files that stages and --compare read. */
 static void allow_inputs(const struct command *command, const struct job_list *list)
 {
-    struct stat info;
+    char counterpart[PATH_MAX]; /* of an input, in the folder that is the reference */
     for (size_t i = 0; i < command->input_count; i++)
         confine_allow(command->inputs[i], CONFINE_READ);
     if (command->compare.reference)
         confine_allow(command->compare.reference, CONFINE_READ);
     for (size_t i = 0; i < list->count; i++) {
         const char *path = list->jobs[i].input;
-        if (command->settings.files_from || (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)))
+        if (command->settings.files_from || is_link(path))
             confine_allow(path, CONFINE_READ);
+        const int length = command->compare.reference
+                               ? snprintf(counterpart, sizeof counterpart, "%s/%s",
+                                          command->compare.reference, list->jobs[i].name)
+                               : PATH_MAX;
+        if (length < PATH_MAX && is_link(counterpart))
+            confine_allow(counterpart, CONFINE_READ);
     }
     for (size_t i = 0; i < command->chain.count; i++) {
         const struct stage_caps caps = step_caps(&command->chain.steps[i]);

@@ -20,6 +20,7 @@
 struct compare_run {
     const struct command *command;
     FILE *out;
+    void (*report_error)(const struct error *);
     bool several;                    /* inputs: print a table */
     size_t count, differing, failed; /* numbers of pairs: compared, different, and not readable */
 };
@@ -101,7 +102,7 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
                            : copy_text(option->reference, error);
     if (path == NULL)
         return STATUS_FAILED;
-    pair.sides[1].name = path;
+    pair.sides[1].name = strcmp(path, "-") == 0 ? "standard input" : path;
     enum status status = job_check(job, error);
     if (status == STATUS_OK && option->diff)
         status = check_diff(option->diff, job->input, path, error);
@@ -109,13 +110,21 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
         snprintf(pair.why, sizeof pair.why, "is not in the reference folder");
     else if (status == STATUS_OK)
         status = comparison_make(&pair, run->command, job->input, path, error);
+    for (int i = 0; i < 2 && !run->command->settings.quiet; i++) {
+        struct error line;
+        error_set(&line,
+                  "%s: warning: has samples with more digits than 32-bit floats hold; they were rounded",
+                  pair.sides[i].name);
+        if (pair.sides[i].reader && reader_rounded(pair.sides[i].reader))
+            run->report_error(&line);
+    }
     if (status == STATUS_OK)
         add_pair(run, &pair);
     /* Set the message for compare_write to return with STATUS_DIFFERENT. This function has succeeded. */
     if (status == STATUS_OK && !run->several && pair.sides[0].info.width == 0)
         fail(error, STATUS_DIFFERENT, "%s: %s", pair.sides[0].name, pair.why);
     else if (status == STATUS_OK && !run->several && run->differing > 0)
-        fail(error, STATUS_DIFFERENT, "%s and %s differ%s%s", pair.sides[0].name, path,
+        fail(error, STATUS_DIFFERENT, "%s and %s differ%s%s", pair.sides[0].name, pair.sides[1].name,
              pair.why[0] != '\0'    ? ": "
              : option->min_psnr > 0 ? " by more than min-psnr allows"
                                     : "",
@@ -137,12 +146,19 @@ enum status compare_write(const struct command *command, FILE *out,
     for (size_t i = 0; i < command->input_count; i++)
         has_folder = has_folder || (stat(command->inputs[i], &there) == 0 && S_ISDIR(there.st_mode));
     enum status status = job_list_make(&list, command, error), single = STATUS_OK;
-    struct compare_run run = {.command = command, .out = out, .several = list.several};
+    const char *const names = command->settings.files_from;
+    const bool is_stdin = strcmp(reference, "-") == 0;
+    struct compare_run run = {
+        .command = command, .out = out, .report_error = report_error, .several = list.several};
     if (status == STATUS_OK) {
         job_list_print_left_out(&list, &command->settings);
         job_list_keep_shard(&list, &command->settings.part);
     }
-    if (status == STATUS_OK && stat_errno != 0 && strcmp(reference, "-") != 0)
+    if (status == STATUS_OK && is_stdin &&
+        (list.count > 1 || (names && strcmp(names, "-") == 0) ||
+         (list.count > 0 && strcmp(list.jobs[0].input, "-") == 0)))
+        status = fail(error, STATUS_USAGE, "--compare -: stdin can be read only once; name a file");
+    if (status == STATUS_OK && stat_errno != 0 && !is_stdin)
         status = fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(stat_errno));
     if (status == STATUS_OK && list.several && command->compare.diff)
         status = fail(error, STATUS_USAGE, "--compare: diff= takes one picture");

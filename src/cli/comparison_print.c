@@ -43,6 +43,8 @@ static void print_channels(FILE *out, const struct comparison *pair, const char 
     for (int i = 0; i < pair->channel_count; i++) {
         fprintf(out, "%s %s ", i > 0 ? "," : "", channel_name(&pair->sides[0].info, i));
         print_number(out, 0, decimals, measure(&pair->channels[i]));
+        if (isinf(measure(&pair->channels[i])) && pair->channels[i].unmatched > 0)
+            fputs(" elsewhere", out);
     }
     fputc('\n', out);
 }

@@ -126,8 +126,13 @@ static void offer_value(struct typed *typed, struct word name, const char *value
         offer_keys(typed, stage->options, value);
     else if (option != NULL && option->keys != NULL)
         offer_keys(typed, option->keys, value);
-    else if (option != NULL)
+    else if (option != NULL) {
+        /* In a list of words, as of --only, complete the last one. */
+        const char *comma = option->words != NULL && option->value != NULL ? strrchr(value, ',') : NULL;
+        typed->last = comma != NULL ? comma + 1 : value;
+        typed->kept.length = (size_t)(typed->last - typed->word);
         offer_words(typed, option);
+    }
     if (option != NULL && strcmp(option->name, "help") == 0)
         offer_stages(typed);
 }

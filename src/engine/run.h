@@ -155,7 +155,7 @@ struct page_results {
     struct alignment alignment;
     const void *missing_params;       /* parameters of the stage that counted missing values; may be NULL */
     uint64_t nonfinite[GROUP_IMAGES]; /* missing (NaN or infinite) values of each image of the group */
-    char text[160];                   /* other findings for people, separated by "; "; may be empty */
+    char text[1024];                  /* other findings for people, separated by "; "; may be empty */
 };
 
 /* Results of the analysis passes of a page. */

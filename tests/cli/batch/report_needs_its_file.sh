@@ -10,3 +10,7 @@ echo $?
 climg --report /dev/full a.png b.png --blur 1 out
 echo $?
 ls out
+# So do names of images that climg does not read: *.nef may have been expanded.
+echo raw >a.nef
+climg --report a.nef b.nef --blur 1 out/
+cat a.nef

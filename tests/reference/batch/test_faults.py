@@ -90,3 +90,12 @@ def test_disk_is_full(tmp_path, rng, kind):
     assert done.stderr.splitlines() == [
         f"climg: disk/b.{kind}: cannot write: No space left on device",
         "climg: 1 of 4 files failed, and 2 were not tried, as they would fail in the same way"]
+
+
+def test_device_fails_in_a_stack(tmp_path, rng, failing_calls):
+    """No picture is left out for it: the stack fails."""
+    for name in "abc":
+        pngfile.write_png(tmp_path / f"{name}.png", rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
+    run = harness.run("-j", 1, *(f"{name}.png" for name in "abc"), "--blur", 1, "--stack", "mean", "out.png", cwd=tmp_path, status=1,
+                      env=failing_calls("clEnqueueNDRangeKernel", 1))
+    assert "left out" not in run.err and not (tmp_path / "out.png").exists()

@@ -273,6 +273,18 @@ def test_an_output_that_cannot_be_sought_in(folder, failing_calls):
         assert left_to_do(folder, "--blur", "2", "-f", "tif") == []
 
 
+@pytest.mark.parametrize("forget", [False, True])
+def test_another_format_under_the_same_name(folder, forget):
+    """Without an extension only the output's content says which format it has."""
+    for kind, name in ("png", "PNG"), ("tif", "TIFF"), ("pnm", "PPM"), ("ppm", "PPM"):
+        command = ["--resume", "in/a.png", "-f", kind, "out"]
+        harness.run(*command, cwd=folder)
+        assert harness.run("--info", "out", cwd=folder).out.decode().startswith(f"out: {name},")
+        if forget:
+            (folder / ".climg-done").unlink()
+        assert harness.run("-n", *command, cwd=folder).out.endswith(b": skip (done)\n")
+
+
 def replace(path):
     shutil.copy(path, path.with_name("new"))
     os.rename(path.with_name("new"), path)

@@ -420,3 +420,10 @@ def test_colour_where_interpolated_alpha_is_below_0(tmp_path, stage):
     harness.run("half.tif", "--blur", "1.5", "two.tif", cwd=tmp_path)
     one, half, two = (harness.read_tiff(tmp_path / name) for name in ("one.tif", "half.tif", "two.tif"))
     assert half[..., 1].min() < 0 and np.abs(one - two)[one[..., 1] > 0.1].max() <= 1e-3
+
+
+def test_many_findings_are_whole(tmp_path, rng):
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (30, 40, 3), dtype=np.uint8))
+    harness.run("in.tif", *6 * ["--levels", "auto,channels=each", "--blur", "1"], "--report", "report", "out.tif", cwd=tmp_path)
+    found = json.loads((tmp_path / "report").read_text())["found"].split("; ")
+    assert [item.count(",") for item in found] == 6 * [5]

@@ -1,6 +1,8 @@
 """--compare: PSNR and SSIM as scikit-image computes them, the largest difference, diff=FILE, folders, exit statuses."""
 
 import json
+import os
+import shutil
 
 import numpy as np
 import pytest
@@ -124,11 +126,44 @@ def test_floats_that_are_no_numbers(tmp_path, rng):
     only = np.where(np.isfinite(a), a, 0)
     harness.write_tiff(tmp_path / "c.tif", only)
     done = harness.run("a.tif", "--compare", "c.tif", cwd=tmp_path, status=4).out.decode().splitlines()
-    assert done[2:] == ["  PSNR in dB: gray equal", done[3], "  NaN or infinite in one only: 2 in gray"]
+    assert done[2:] == ["  PSNR in dB: gray equal elsewhere", done[3], "  NaN or infinite in one only: 2 in gray"]
     done = harness.run("a.tif", "c.tif", "--compare", "c.tif", cwd=tmp_path, status=4).out.decode().splitlines()
     assert done[1:] == ["differs                       a.tif", "   equal                      c.tif"]
     rest = np.isfinite(b)
     assert np.isclose(line["psnr"], 10 * np.log10(4095**2 * (a.size - 1) / np.square(a[rest].astype(float) - b[rest]).sum()), atol=1e-4)
+
+
+def test_standard_input_as_the_reference(tmp_path):
+    """It has a name in messages, and is read once."""
+    for name, value in ("a.png", 1), ("b.png", 2):
+        pngfile.write_png(tmp_path / name, np.full((4, 4, 1), value, np.uint8))
+    data = (tmp_path / "a.png").read_bytes()
+    assert b"\nstandard input: 4 x 4" in harness.run("a.png", "--compare", "-", stdin=data, cwd=tmp_path).out
+    run = harness.run("b.png", "--compare", "-", stdin=data, cwd=tmp_path, status=4)
+    assert "b.png and standard input differ" in run.err
+    for inputs in ["a.png", "b.png"], ["-"], ["--files-from", "-"]:
+        run = harness.run(*inputs, "--compare", "-", stdin=b"a.png", cwd=tmp_path, status=2)
+        assert "stdin can be read only once" in run.err
+
+
+def test_folder_of_links(tmp_path, rng):
+    """Links in the reference folder may lead to other folders, although climg is confined."""
+    for name in "in", "elsewhere", "reference", "tmp":
+        (tmp_path / name).mkdir()
+    pngfile.write_png(tmp_path / "in/a.png", rng.integers(0, 256, (4, 4, 1), dtype=np.uint8))
+    shutil.copy(tmp_path / "in/a.png", tmp_path / "elsewhere")
+    os.symlink("../elsewhere/a.png", tmp_path / "reference/a.png")
+    harness.run("in", "--compare", "reference", cwd=tmp_path, env={"TMPDIR": str(tmp_path / "tmp")})
+
+
+def test_doubles_are_compared_as_floats(tmp_path, rng):
+    """A warning says so: they may differ although climg sees no difference."""
+    a = rng.uniform(0.5, 1, (20, 30))
+    tifffile.imwrite(tmp_path / "a.tif", a)
+    tifffile.imwrite(tmp_path / "b.tif", a + 1e-12)
+    run = harness.run("a.tif", "--compare", "b.tif", cwd=tmp_path)
+    assert run.err.splitlines() == [f"climg: {name}.tif: warning: has samples with more digits than 32-bit floats hold; they were rounded"
+                                    for name in "ab"]
 
 
 def test_pages(tmp_path, rng):

@@ -33,6 +33,8 @@ CASES = [
     ("--edge", "", ["clamp", "mirror", "wrap", "zero"]),
     ("in.png", "--timing=j", ["--timing=json"]),
     ("in.png", "--help=blu", ["--help=blur"]),
+    ("in.png", "--only=png,ti", ["--only=png,tif", "--only=png,tiff"]),
+    ("--only", "png,ti", ["png,tif", "png,tiff"]),
     ("in.png", "--no-such=", []),
     ("--denoise", "", []),  # its value follows =
     ("in.png", "ph", []),
