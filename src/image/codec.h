@@ -80,7 +80,7 @@ struct writer {
     unsigned char *rows; /* writer.c: rows after their conversion to bits or without alpha, owned; or NULL */
     bool has_alpha;      /* writer.c: the caller's rows have alpha, which is blended with white */
     bool begun;          /* a page was begun */
-    bool copied;         /* the output is a copy of the input's bytes */
+    bool copied;         /* by writer_copy or writer_turn: no page was begun, and the file is complete */
 };
 
 /* Returns the bytes of a row as the format's `write` receives it. Pixels of a bilevel page are bits, the

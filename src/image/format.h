@@ -189,7 +189,7 @@ struct writer_options {
     bool progressive;        /* a progressive JPEG */
     int jobs;                /* threads that compress; 0: one for each processor */
     const char *spool;       /* folder for a temporary file if a format that seeks is written to a pipe */
-    uint64_t memory;         /* limit in bytes for parts that are compressed at once, at least one; 0: none */
+    uint64_t memory;         /* limit in bytes for all parts in memory, but at least one part; 0: no limit */
     bool durable;            /* fsync before the file gets its name */
 };
 
