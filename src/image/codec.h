@@ -10,10 +10,10 @@
 
 /* Rows that reader_prefetch decoded before reader_read asked for them, without padding. */
 struct prefetch {
-    unsigned char *rows;  /* owned; NULL after all of them were read */
-    size_t size;          /* bytes allocated */
-    uint32_t next, count; /* index of the next row to read; number of rows */
-    enum status status;   /* of decoding the row after the last one */
+    unsigned char *rows;  /* owned; NULL: nothing was prefetched, or a later row was read */
+    size_t size;          /* bytes of `rows` */
+    uint32_t next, count; /* index of the next row to read; number of decoded rows */
+    enum status status;   /* of decoding the rows after these */
     struct error error;   /* set if status is not STATUS_OK */
 };
 
@@ -24,7 +24,7 @@ struct reader {
     struct reader_options options;
     FILE *file;
     unsigned char head[FOREIGN_SIZE]; /* the file's first bytes, already read to recognise it */
-    size_t head_size; /* at most SIGNATURE_SIZE; 0 if the class seeks: then the file is at its start */
+    size_t head_size; /* for the class at most SIGNATURE_SIZE; 0 if it seeks: then the file is at its start */
     struct prefetch prefetch;
     struct metadata trailing; /* only left_out and warning are used: reader_trailing_warnings */
     bool copied;              /* by reader_copy, together with the data after the picture */
@@ -80,7 +80,7 @@ struct writer {
     unsigned char *rows; /* writer.c: rows after their conversion to bits or without alpha, owned; or NULL */
     bool has_alpha;      /* writer.c: the caller's rows have alpha, which is blended with white */
     bool begun;          /* a page was begun */
-    bool copied;         /* the output is a copy of the input's bytes */
+    bool copied;         /* by writer_copy or writer_turn: no page was begun, and the file is complete */
 };
 
 /* Returns the bytes of a row as the format's `write` receives it. Pixels of a bilevel page are bits, the

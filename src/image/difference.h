@@ -42,7 +42,8 @@ struct difference {
 /* Begins a plane of a page. */
 enum status difference_begin(struct difference *difference, size_t width, uint32_t page, struct error *error);
 
-/* Adds the next row of both planes. Values that are not finite are replaced by 0 in both. */
+/* Adds the next row of both planes, of `width` values. If a value is not finite, it and its counterpart in
+ * the other plane are overwritten by 0. */
 void difference_add(struct difference *difference, double *a, double *b);
 
 /* Frees the state of the plane. Safe after a failure of difference_begin, and twice. */
@@ -54,7 +55,8 @@ bool difference_is_none(const struct difference *difference);
 /* Returns the peak signal-to-noise ratio in dB; infinite if no sample differs, NaN if none was compared. */
 double difference_psnr(const struct difference *difference);
 
-/* Returns the mean structural similarity, at most 1; NaN if a plane is smaller than a window of 11 x 11. */
+/* Returns the mean structural similarity, at most 1; NaN if all planes are smaller than a window of 11 x 11.
+ */
 double difference_ssim(const struct difference *difference);
 
 #endif

@@ -181,7 +181,7 @@ enum compression_preset {
 struct writer_options {
     const struct format *format;
     int compression;         /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
-    uint64_t expected_bytes; /* uncompressed, of all pages: above 4 GiB a TIFF is a BigTIFF; 0: unknown */
+    uint64_t expected_bytes; /* uncompressed, of all pages; 0: unknown. TIFF: BigTIFF if 0 or near 4 GiB */
     int quality;             /* 1 to 100; 0: JPEG as the input, or 90; WebP 80 */
     bool bilevel;            /* write one bit per pixel; the rows are 8-bit gray, 0 or 255 */
     bool lossless;           /* WebP without loss; so, too, if the input was and `quality` is 0 */
@@ -189,7 +189,7 @@ struct writer_options {
     bool progressive;        /* a progressive JPEG */
     int jobs;                /* threads that compress; 0: one for each processor */
     const char *spool;       /* folder for a temporary file if a format that seeks is written to a pipe */
-    uint64_t memory;         /* limit in bytes for parts that are compressed at once, at least one; 0: none */
+    uint64_t memory;         /* limit in bytes for all parts in memory, but at least one part; 0: no limit */
     bool durable;            /* fsync before the file gets its name */
 };
 

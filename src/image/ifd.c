@@ -1,7 +1,8 @@
 /* Reads and copies the directories (IFDs) of TIFF and EXIF, in either byte order, classic or BigTIFF.
  *
  * The data may be hostile: every offset, count and size is checked against the source. A copy follows each
- * kind of pointer once, and is at most IFD_SLACK bytes longer than its source. */
+ * kind of pointer once, has at most MAX_COPY bytes, and gets no value that makes it longer than its source by
+ * more than IFD_SLACK bytes. */
 #include "image/ifd.h"
 
 #include <endian.h>

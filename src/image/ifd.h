@@ -51,8 +51,8 @@ bool ifd_next(const struct ifd_source *source, uint64_t ifd, uint64_t *next);
 /* Returns the number of entries; 0 if the IFD cannot be read or has more than 4096. */
 uint32_t ifd_entry_count(const struct ifd_source *source, uint64_t ifd);
 
-/* Read an entry by its index or its tag. False if it is missing, its type is unknown, or its value is not
- * inside the source. */
+/* Read an entry by its index, below ifd_entry_count, or by its tag. False if it is missing, its type is
+ * unknown, or its value is not inside the source. */
 bool ifd_entry_at(const struct ifd_source *source, uint64_t ifd, uint32_t index, struct ifd_entry *entry);
 bool ifd_find(const struct ifd_source *source, uint64_t ifd, uint16_t tag, struct ifd_entry *entry);
 
@@ -63,8 +63,8 @@ bool ifd_unsigned(const struct ifd_source *source, const struct ifd_entry *entry
  * it cannot be read. */
 bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *entry, bool raw, void *to);
 
-/* Finds a tag and reads its first unsigned integer, such as the offset of another IFD. False if it is
- * missing. */
+/* Finds a tag and reads its first unsigned integer, such as the offset of another IFD. False if it is missing
+ * or of another type. */
 bool ifd_find_unsigned(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *value);
 
 /* Copies the table of an IFD without its values: only the entries for which `keep` returns true, in the
@@ -88,8 +88,8 @@ struct ifd_sink {
 unsigned char *ifd_sink_grow(struct ifd_sink *sink, size_t size, struct error *error);
 
 /* Appends a copy of an IFD with its values and the IFDs that it points to. `keep` chooses among the tags of
- * the first IFD; NULL: all. Skips entries that cannot be read. *offset is the copy's offset in the file; 0 if
- * no entry was copied. */
+ * the first IFD; NULL: all. Skips entries that cannot be read or would make the copy too long. *offset is the
+ * copy's offset in the file; 0 if no entry was copied. */
 enum status ifd_copy(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
                      struct ifd_sink *sink, uint64_t *offset, struct error *error);
 

@@ -42,7 +42,7 @@ struct image_info {
     enum sample_type type;
     enum colour_model colour_model; /* of the file, also in reader_info, whose samples are RGB or gray */
     double white[2];                /* x and y of the reference white of L*a*b*; 0: D50 */
-    /* The next nine describe the file that was read. */
+    /* The fields from here to page_name describe the file that was read. */
     int bits;           /* significant bits of its samples if `type` has more, such as 12; else 0 */
     bool palette;       /* its pixels are palette indices, which the reader has replaced by colours */
     bool inverted;      /* its 0 is white: the reader has inverted gray, but not alpha */

@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Begins a stream. The struct needs no cleanup. It has 80 KiB: allocate it on the heap. */
+/* Begins a stream. The struct needs no cleanup. It has 85 KiB: allocate it on the heap. */
 void inflate_begin(struct inflate_state *state);
 
-/* Sets the next bytes of the stream, which must stay valid until inflate_is_hungry. */
+/* Sets the next bytes of the stream, less than 4 GiB, which must stay valid until inflate_is_hungry. */
 void inflate_feed(struct inflate_state *state, const unsigned char *bytes, size_t size);
 
 /* True if all bytes are consumed, so that the next ones must be set. */

@@ -1,5 +1,5 @@
-/* Measures a page for --info --measure on the host: range of values, clipping, sharpness, and the bits of
- * 16-bit samples that are used. One thread at a time uses a reader. */
+/* Measures a page for --info --measure on the host: range and mean of the values, clipping, sharpness, and
+ * the bits of 16-bit samples that are used. One thread at a time uses a reader. */
 #ifndef CLIMG_IMAGE_MEASURE_H
 #define CLIMG_IMAGE_MEASURE_H
 
@@ -21,7 +21,8 @@ struct page_measures {
     /* Used bits of uint16 samples: 8 if is_replicated, else 16 less the lowest bits that are the same in all
      * samples. 0: another type, or all samples are equal. */
     int real_bits;
-    bool is_replicated; /* all samples are multiples of 257, as 8-bit samples that were converted */
+    bool is_replicated; /* samples differ, and all are multiples of 257, as 8-bit samples that were converted
+                         */
 };
 
 /* Reads all rows of the reader's page, which must not be complex. */

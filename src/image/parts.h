@@ -33,7 +33,7 @@ struct parts_options {
     size_t part_size;     /* bytes of the format's part struct */
     uint64_t part_memory; /* bytes allocated for a part, also by `encode` */
     uint64_t memory;      /* limit in bytes for all parts, at least one; 0: no limit */
-    int threads;
+    int threads;          /* that encode, at least 1 */
     /* Copies a row into the part, such as with swapped bytes. NULL: memcpy. */
     void (*copy)(const void *context, const void *row, unsigned char *to);
     /* Encodes the part's rows. Called by several threads at a time. NULL: rows are emitted as they are. */
@@ -53,8 +53,8 @@ uint64_t parts_memory(const struct parts_options *options);
 /* Starts the threads. NULL on failure. */
 struct parts *parts_open(const struct parts_options *options, struct error *error);
 
-/* Appends `count` rows, `pitch` bytes apart. Waits if all parts are being encoded. After a failure, only
- * parts_close may be called. */
+/* Appends `count` rows, `pitch` bytes apart. If all parts are in use, waits for the oldest one and emits it.
+ * After a failure, only parts_close may be called. */
 enum status parts_write(struct parts *parts, const void *rows, size_t pitch, uint32_t count,
                         struct error *error);
 

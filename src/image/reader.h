@@ -2,8 +2,8 @@
  * and 4 bits and PNG's tRNS are expanded, CMYK and L*a*b* become RGB. Pixels are not turned: the orientation
  * is in the metadata.
  *
- *     reader_open ─▶ reader_info ─▶ reader_read, until all rows are read ─▶ reader_next_page ─▶ ... ─▶
- * reader_close
+ *     reader_open ─▶ page, reader_next_page ─▶ page, ... ─▶ reader_close
+ *                    page: reader_info, then reader_read until all rows are read
  *
  * Thread safety: a reader is used by one thread at a time. Several readers may be open. */
 #ifndef CLIMG_IMAGE_READER_H
@@ -29,6 +29,8 @@ enum status reader_open_again(const struct reader *reader, const struct reader_o
 /* Returns the description of the current page, which the reader owns. Valid until reader_next_page, _rewind
  * or _close. */
 const struct image_info *reader_info(const struct reader *reader);
+
+/* Returns the format of the file. */
 const struct format *reader_format(const struct reader *reader);
 
 /* Returns the file's path, or "standard input", which the reader owns. */
@@ -40,7 +42,8 @@ int reader_page_count(const struct reader *reader);
 /* Returns the number of pages to read by the options. 0: unknown. */
 int reader_pages_wanted(const struct reader *reader);
 
-/* Returns the bytes that the reader allocates for the current page, such as all rows of an interlaced PNG. */
+/* Returns the bytes that the reader allocates for the current page, such as all rows of an interlaced PNG,
+ * and for prefetched rows. */
 uint64_t reader_memory(const struct reader *reader);
 
 /* Decodes a JPEG at 1/2, 1/4 or 1/8 of its size (`factor` is 2, 4 or 8) and updates reader_info. Call it

@@ -37,14 +37,14 @@ double sample_value(enum sample_type type, const void *samples, size_t index);
 /* Converts `count` samples from `first` on like sample_value, but faster. */
 void sample_values(enum sample_type type, const void *samples, size_t first, size_t count, double *values);
 
-/* Sets sample number `index`, inverse to sample_value: rounds half to even and clamps to the range of the
- * type. NaN becomes 0 in integers. Not for SAMPLE_COMPLEX. */
+/* Sets sample number `index`, inverse to sample_value: rounds half to even. Integers are clamped to the range
+ * of the type, and NaN becomes 0; SAMPLE_HALF beyond the range is infinite. Not for SAMPLE_COMPLEX. */
 void sample_set(enum sample_type type, void *samples, size_t index, double value);
 
 /* Copies `size` bytes of 16-bit samples and swaps the bytes of each. */
 void sample_swap(const void *restrict samples, size_t size, void *restrict to);
 
-bool sample_is_float(enum sample_type type);  /* half and float */
+bool sample_is_float(enum sample_type type);  /* half and float; false for SAMPLE_COMPLEX */
 bool sample_is_signed(enum sample_type type); /* signed integers */
 
 /* Returns the largest value of an integer type, which is 1.0 in a stage; 1 for floats. */

@@ -3,7 +3,7 @@
  *     dual-tree transform -> bivariate shrinkage (--shrink) -> inverse transform, each level in strips
  *     quality=high        -> and 8x8 cosine transforms, shrunk by signal and noise of the first result
  *
- * The pipeline converts three colours to luma and two colour differences before the stage (caps.opponent),
+ * The pipeline converts three colours to brightness and two differences before the stage (caps.opponent),
  * and on CPU devices the stage processes a slice in tiles (caps.tiles), which saves planes of all columns.
  * Without SIGMA the noise is estimated in a pass over the whole picture (denoise_analysis). The picture must
  * be large enough for the levels.
@@ -93,7 +93,7 @@ static enum status denoise_adapt_to_chroma(void *params, const struct chroma *ch
     return STATUS_OK;
 }
 
-/* Six levels reach 870 rows above and below, hence large_halo. */
+/* Six levels reach up to 818 rows above and below, hence large_halo. */
 static struct stage_caps denoise_caps(const void *params)
 {
     const struct denoise *denoise = params;

@@ -1,10 +1,12 @@
 /* Inverse dual-tree complex wavelet transform (wavelet/dtcwt.h), from a pyramid to an image.
  *
- * The shape of the pyramid contains the size of the image and the filters. So the stage has no options, and
- * also inverts pyramids that were read from a TIFF. An unchanged pyramid gives its image up to rounding.
+ * The pyramid's struct shape has the size of the image and the filters. So the stage has no options, and also
+ * inverts pyramids that were read from a TIFF. The inverse of an unchanged pyramid is the original image, up
+ * to rounding.
  *
- * Rows of a pyramid are counted in rows of the image, hence rows_same(). The forward transform computes the
- * coefficients that a slice needs beyond its rows (wavelet.c), on coarse levels many (caps.large_halo). */
+ * `rows` is rows_same(): rows of a pyramid are rows of its image, and the planes of a slice contain all
+ * coefficients that the inverse of these rows needs (dtcwt_inverse_rows). The preceding stages compute them.
+ * On coarse levels the halo is large (caps.large_halo). */
 #include "engine/run.h"
 #include "wavelet/dtcwt.h"
 

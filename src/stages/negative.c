@@ -2,10 +2,11 @@
  *
  *     dst = clip(log(base / src) / log(base / dark), 0, 1)
  *
- * is the density above the film base, relative to the largest one. A film's density grows with the logarithm
- * of the exposure, so the result is close to perceived brightness, like a print. The orange mask of colour
- * film is part of the base, which is divided out. A power-law curve of the samples cancels in the ratio of
- * logarithms: scans with gamma 2.2 and linear ones give the same picture, without --linear. */
+ * is the density of the film above its base, relative to the density of `dark`. `base` is the sample value of
+ * unexposed film, `dark` the value of the densest film. A film's density grows with the logarithm of the
+ * exposure, so the result is close to perceived brightness, like a print. Dividing by the base removes the
+ * orange mask of colour film. A power-law curve of the samples cancels in the ratio of logarithms: scans with
+ * gamma 2.2 and linear ones give the same picture, without --linear. */
 #include "base/exact.h"
 #include "filters/histogram.h"
 
@@ -15,7 +16,8 @@
 
 struct negative {
     struct histogram_search_params search; /* must be first */
-    /* Bases, then the densest values: none (auto); 1 or 2 for all colours; 3 or 6 for red, green and blue. */
+    /* BASE, or BASE,DARK: one amount of each for all colours, or three for red, green and blue (R,G,B, or
+     * R,G,B,R,G,B). Without DARK it is found in the histogram, without any amount (auto) both are. */
     struct amounts film;
 };
 
@@ -47,8 +49,8 @@ static const struct option options[] = {
      .value = "BASE|auto",
      .parse = parse_film,
      .print = print_film,
-     .help = "the film base, which becomes black, and perhaps the densest film, which becomes white, as "
-             "sample values or percent: R,G,B or R,G,B,R,G,B; of gray one or two"},
+     .help = "BASE, the film base, becomes black, and optionally DARK, the densest film, becomes white: "
+             "sample values or percent, three of each for colour (R,G,B or R,G,B,R,G,B), one for gray"},
     {.type = OPTION_END},
 };
 
@@ -61,14 +63,15 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Ignores 0.1% of a channel's samples beyond each end: dust and scratches. */
-static void find_film(const void *params, const struct histogram *histogram, float found[2])
+/* Finds the densest value, then the base, of a channel: the ends of its histogram. Ignores 0.1% of the
+ * samples at each end, which may be dust and scratches. */
+static void find_film(const void *params, const struct histogram *histogram, float dark_and_base[2])
 {
     (void)params;
-    histogram_ends(histogram, 0.1, found);
+    histogram_ends(histogram, 0.1, dark_and_base);
 }
 
-/* Sets the search of a histogram for each channel, unless all numbers are given. */
+/* Enables the histogram of each channel, unless the user gave BASE and DARK. */
 static enum status negative_check(void *params, struct error *error)
 {
     struct negative *negative = params;
@@ -78,10 +81,11 @@ static enum status negative_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
-/* Enqueues the mapping; it may wait for a histogram. Found values are rounded to the six digits that are
- * reported, so that the reported numbers give the same bits for other frames. The densest value is at least
- * one count of integers, or of floats 2^-16 of the base, as a value of 0 has an infinite density. A channel
- * whose base is not above its densest value becomes black. */
+/* Enqueues the kernel. Waits for the histograms if numbers must be found.
+ *
+ * Rounds found numbers to the six digits that are reported, so that the reported option gives the same bits.
+ * A sample of 0 would have an infinite density. So DARK, if it is found, is at least one count of integers,
+ * or 2^-16 of the base for floats. A channel whose base is not above its DARK becomes black. */
 static enum status run_negative(struct run *run, const void *params, const struct value *in,
                                 struct value *out, struct error *error)
 {
@@ -91,12 +95,13 @@ static enum status run_negative(struct run *run, const void *params, const struc
     const struct planes *dst = &out->planes[0];
     const double scale = shape->full - shape->zero;
     const cl_int channels = shape->channels, alpha = shape_alpha(shape), colours = channels - shape->alpha;
-    float found[8] = {0};                  /* of each channel: the densest value, the base */
-    double values[8] = {0}, logs[8] = {0}; /* of the bases, then of the densest values */
+    float found[8] = {0};                  /* DARK and BASE of each channel, by find_film */
+    double values[8] = {0}, logs[8] = {0}; /* BASE of each channel, then DARK; logarithms to base 2 */
     char report[sizeof run->results.text] = "--negative=";
     cl_float4 base = {.s = {0}}, gain = base;
-    /* Signs of a film holder or a hole in the film: every densest value is below 1% of full scale, or every
-     * base above 99%, while the base of colour film is orange. */
+    /* If numbers are found in integers: the scan shows a film holder if every DARK is below 1% of full scale,
+     * and a hole in the film if every BASE is above 99%. The latter is tested for colour only, as the base of
+     * colour film is orange. */
     bool has_holder = negative->search.find && shape->full > 1,
          has_hole = has_holder && colours == 3 && film->count == 0;
     enum status status = negative->search.find ? histogram_search(run, params, in, found, error) : STATUS_OK;
@@ -105,9 +110,9 @@ static enum status run_negative(struct run *run, const void *params, const struc
     if (status != STATUS_OK)
         return status;
     for (int i = 0; i < 2 * colours; i++) {
-        const int c = i % colours, is_base = i < colours, given = film->count < 3 || c == 3 ? 0 : c;
+        const int c = i % colours, is_base = i < colours, item = film->count < 3 || c == 3 ? 0 : c;
         if (is_base ? film->count > 0 : !negative->search.find) {
-            values[i] = amount_value(shape, &film->items[(is_base ? 0 : film->count / 2) + given]);
+            values[i] = amount_value(shape, &film->items[(is_base ? 0 : film->count / 2) + item]);
         } else {
             char number[32];
             const float least = is_base           ? -INFINITY
@@ -150,16 +155,17 @@ static struct stage_caps negative_caps(const void *params)
 const struct stage stage_negative = {
     .name = "negative",
     .brief = "film negative to positive, by density",
-    .manual = "Makes a positive of a scanned film negative. Cut the film holder and the sprocket holes off "
-              "before, with --crop: next to their black and white, film becomes dark or tinted.\n\n"
-              "The result is the logarithm of BASE / sample, as a share of its largest value, for each "
-              "channel. So the orange mask of colour film disappears, and scans with any gamma give the "
-              "same. Alpha is unchanged.\n\n"
-              "Without numbers the lightest sample of each channel, ignoring 0.1% of them, is the film base "
-              "and the darkest one becomes white. For the frames of a roll to have the same colours, give "
-              "the base of one that shows unexposed film to all: -v and --report print "
-              "--negative=R,G,B,R,G,B, the base and the densest values that were found. --levels after it "
-              "changes contrast and gamma. Large pictures are read twice.",
+    .manual =
+        "Makes a positive of a scanned film negative. Cut the film holder and the sprocket holes off "
+        "before, with --crop: next to their black and white, film becomes dark or tinted.\n\n"
+        "The result is the logarithm of BASE / sample, as a share of its largest value, for each "
+        "channel. So the orange mask of colour film disappears, and scans with any gamma give the "
+        "same. Alpha is unchanged.\n\n"
+        "Without numbers, BASE is the lightest and DARK the darkest sample of each channel, without the "
+        "lightest and the darkest 0.1% of them. For all frames of a roll to have the same colours, give "
+        "all of them the BASE of a frame that shows unexposed film: -v and --report print "
+        "--negative=R,G,B,R,G,B, the BASE and DARK that were found. --levels after it changes contrast "
+        "and gamma. Large pictures are read twice.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct negative),

@@ -4,8 +4,8 @@
  *
  *     z' = z * max(R - T, 0) / R,   R = sqrt(|z|^2 + |parent|^2),   T = sqrt(5) n^2 / s
  *
- * for a coefficient z, noise of standard deviation n, and a signal of standard deviation s, which is
- * estimated from the 5x5 neighbours (kernels/shrink.h).
+ * for a coefficient z. n is the standard deviation of the noise, s of the signal, both in one part (real or
+ * imaginary) of z; s is estimated from the 5x5 neighbours (kernels/shrink.h).
  *
  * --denoise does the same without a pyramid in between, which takes less memory. This stage is for chains
  * that also change the pyramid, and for pyramids in files. An estimate of the noise needs all rows; with
@@ -51,8 +51,8 @@ static bool estimates_noise(const void *params)
     return isnan(((const struct shrink *)params)->sigma);
 }
 
-/* Returns the rows with a halo of four samples of the coarsest level: three for the neighbourhood, one for
- * rounding. Finer levels need less. */
+/* Returns the rows with a halo of four subband rows of the coarsest level: two for the 5x5 neighbours, two
+ * for rounding. Finer levels need less. If the noise is estimated, returns all rows. */
 static struct interval shrink_source_rows(const void *params, const struct shape *in, struct interval out)
 {
     const int halo = 4 << in->levels;

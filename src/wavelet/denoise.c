@@ -21,9 +21,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Number of levels that slices transform; larger pictures have one more. The lowpass of three levels takes
- * 0.75 bytes a pixel of a colour picture, and three times as many while the coarse levels are computed. A
- * fourth level reduces this to a quarter, but doubles the halo. */
+/* Number of levels that slices transform; pictures of more than LARGE_PICTURE pixels have one more. The
+ * lowpass of three levels takes 0.75 bytes a pixel of a colour picture, and three times as many while the
+ * coarse levels are computed. A fourth level reduces this to a quarter, but doubles the halo. */
 enum { FINE_LEVELS = 3, LARGE_PICTURE = 128 << 20 };
 
 bool denoise_estimates(const struct denoise *denoise)
@@ -175,16 +175,16 @@ enum status denoise_separate_coarse(struct run *run, const struct image_noise *i
 {
     enum status status = STATUS_OK;
     for (int level = 0; status == STATUS_OK && level <= pyramid->shape.levels; level++) {
-        struct planes *planes = &pyramid->planes[level], changed;
+        struct planes *planes = &pyramid->planes[level], converted;
         if (level > 0 && level <= fine)
             continue;
         const struct interval rows = {planes->first_row, planes->first_row + planes->rows};
         status = run_planes(run, planes->width, planes->height, rows, planes->layers, planes->channels,
-                            &changed, error);
+                            &converted, error);
         if (status == STATUS_OK)
-            status = opponent_colours(run, &pyramid->shape, -1, images, true, planes, &changed, error);
+            status = opponent_colours(run, &pyramid->shape, -1, images, true, planes, &converted, error);
         planes_release(&run->pool, planes);
-        *planes = changed;
+        *planes = converted;
     }
     return status;
 }
@@ -196,16 +196,16 @@ static enum status separate_pyramid(struct run *run, const struct denoise *denoi
                                     const struct interval *out, struct value *pyramid, struct error *error)
 {
     const int levels = pyramid->shape.levels;
-    struct value changed = {.shape = image->shape, .rows = image->rows};
+    struct value converted = {.shape = image->shape, .rows = image->rows};
     struct value fine = {.shape = denoise_fine(denoise, &image->shape), .rows = *out};
     struct dtcwt_rows needed = denoise_needed_rows(&fine.shape, rows_full(image->shape.height));
     /* Transform the fine levels of red, green and blue. */
-    enum status status = convert_colours(run, -1, images, true, image, &changed, error);
+    enum status status = convert_colours(run, -1, images, true, image, &converted, error);
     for (int level = 1; level <= fine.shape.levels; level++)
         planes_release(&run->pool, &pyramid->planes[level]);
     if (status == STATUS_OK)
-        status = dtcwt_forward(run, &changed, &needed, &fine, error);
-    planes_release(&run->pool, &changed.planes[0]);
+        status = dtcwt_forward(run, &converted, &needed, &fine, error);
+    planes_release(&run->pool, &converted.planes[0]);
     /* Move them into the pyramid, with their lowpass if there are no coarse levels. */
     for (int level = 1; level <= fine.shape.levels; level++) {
         pyramid->planes[level] = fine.planes[level];
@@ -268,7 +268,8 @@ static enum status copy_coarse(struct run *run, const struct analysis_result *re
                           parent_rows = {last->first_row / 2, (last->first_row + last->rows + 1) / 2};
     const struct shape *shape = &noisy->shape;
     const int width = dtcwt_lowpass_size(shape->width, fine + 1) / 2;
-    const struct columns lowpass_columns = {.from = tile->padded.begin >> (fine - 1), .count = lowpass->width},
+    const struct columns lowpass_columns = {.from = tile->padded.begin >> (fine - 1),
+                                            .count = lowpass->width},
                          parent_columns = {.from = tile->padded.begin >> (fine + 1), .count = width};
     enum status status = run_planes(run, width, result->planes[PARENTS].height, parent_rows, SUBBAND_LAYERS,
                                     shape_planes(shape), parents, error);

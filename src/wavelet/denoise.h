@@ -1,8 +1,8 @@
 /* The stage --denoise: dual-tree transform, noise estimate, shrinkage, inverse. An image is denoised as a
  * whole or in slices, with the same bits.
  *
- * With six levels of the transform a row depends on 870 rows above and below, with three on 90. So slices
- * transform only the fine levels, after an analysis pass over all slices:
+ * With six levels of the transform a row depends on up to 818 rows above and below, with three on 90. So
+ * slices transform only the fine levels, after an analysis pass over all slices:
  *
  *     add (a slice)   transform the fine levels; count energies; keep the lowpass, 1/16 of the image or less
  *     end             estimate the noise; transform the coarse levels from the lowpass, shrink, invert
@@ -18,8 +18,8 @@
 
 /* The stage's parameters. */
 struct denoise {
-    double sigma;    /* of the noise, in 8-bit counts; NAN: estimate it */
-    int levels;      /* of the transform */
+    double sigma;    /* standard deviation of the noise, in 8-bit counts; NAN: estimate it */
+    int levels;      /* of the transform, 1 to MAX_LEVELS */
     double strength; /* factor of the noise */
     int high;        /* 1: quality=high, a second step in cosine blocks (wavelet/cosines.h) */
 };

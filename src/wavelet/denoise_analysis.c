@@ -98,7 +98,7 @@ static enum status analysis_add(struct run *run, const void *params, const struc
     const struct shape *shape = &image->shape;
     const bool counts = denoise_needs_counts(run, denoise, shape),
                opponent = shape_is_colour(shape) && (counts || !result->noise.is_separate);
-    struct value filled = *image, changed = *image,
+    struct value filled = *image, converted = *image,
                  noisy = {.shape = denoise_fine(denoise, shape), .rows = part};
     struct dtcwt_rows needed = noise_part_rows(&noisy.shape, part, denoise_estimates(denoise));
     bool has_missing = false;
@@ -107,12 +107,12 @@ static enum status analysis_add(struct run *run, const void *params, const struc
     if (has_missing)
         result->numbers[0] = 1;
     if (status == STATUS_OK)
-        status = denoise_prepare(run, image, has_missing, opponent, &filled, &changed, error);
+        status = denoise_prepare(run, image, has_missing, opponent, &filled, &converted, error);
     if (status == STATUS_OK)
-        status = dtcwt_forward(run, &changed, &needed, &noisy, error);
+        status = dtcwt_forward(run, &converted, &needed, &noisy, error);
     if (status == STATUS_OK && counts)
         status = denoise_estimates(denoise)
-                     ? count_part(run, denoise, &changed, part, &noisy, result, error)
+                     ? count_part(run, denoise, &converted, part, &noisy, result, error)
                      : noise_count_constant(run, shape, result->words, &filled.planes[0], filled.opponent,
                                             part, error);
     struct interval own = dtcwt_part_rows(part, shape->height, noisy.planes[0].height);
@@ -120,7 +120,7 @@ static enum status analysis_add(struct run *run, const void *params, const struc
         status = tiles_copy(run, &noisy.planes[0], own, (struct columns){.count = noisy.planes[0].width},
                             &result->planes[LOWPASS], error);
     value_release(run, &noisy);
-    value_release_except(run, &changed, &filled);
+    value_release_except(run, &converted, &filled);
     value_release_except(run, &filled, image);
     return status;
 }

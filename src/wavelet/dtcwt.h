@@ -42,8 +42,9 @@ enum status dtcwt_inverse_to(struct run *run, int finest, const struct value *in
  *         compute rows dtcwt_subband_rows(shape, level, strip), then dtcwt_inverse_strip(…)
  *
  * dtcwt_inverse_output sets *output to the planes that the level writes: scratch planes for the finer
- * lowpass, or on level 1 the planes of `out`. dtcwt_inverse_next_strip sets *strip, which is empty at first,
- * to the rows above it, beginning with the last ones, and returns false after the first rows. */
+ * lowpass, or on level 1 the planes of `out`. The caller begins with an empty *strip. Each call of
+ * dtcwt_inverse_next_strip sets *strip to the strip above it, first to the last one of the planes, and
+ * returns false after the top one. GPUs have one strip, of all rows. */
 enum status dtcwt_inverse_output(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
                                  int level, const struct value *out, struct planes *output,
                                  struct error *error);

@@ -74,7 +74,7 @@ void bank_inverse(const struct shape *shape, int level, struct bank *bank);
 int dtcwt_lowpass_size(int n, int level);
 
 /* Returns the largest number of levels of an image: the lowpass of the last one has two samples along the
- * longer axis. At least 6, the default of --denoise. */
+ * longer axis. At least 6, the default of --denoise, and at most MAX_LEVELS. */
 int dtcwt_max_levels(int width, int height);
 
 /* Computes the padding of an axis of n samples before a level: *pad samples at the beginning, *length samples
@@ -89,16 +89,16 @@ struct dtcwt_rows {
     struct interval image;                    /* rows that the forward transform reads */
     struct interval lowpass[1 + MAX_LEVELS];  /* of Sl rows */
     struct interval subbands[1 + MAX_LEVELS]; /* of Sl / 2 rows */
-    int places; /* for counting noise (wavelet/noise.h): only subband rows near this number of evenly spaced
-                   positions are computed, which saves 5% of a photograph's --denoise; 0: all rows */
+    int places; /* for counting noise (wavelet/noise.h): CPUs compute only the subband rows near this number
+                   of evenly spaced positions, which saves 5% of a photograph's --denoise; 0: all rows */
 };
 
 /* Returns the rows of a level of `height` rows that belong to rows `part` of an image of `image` rows. If the
  * parts divide the image, each row of the level belongs to exactly one part. */
 struct interval dtcwt_part_rows(struct interval part, int image, int height);
 
-/* Returns the number of rows, 0 or 1, by which the transform pads the source of a level at the beginning. The
- * inverse crops them. */
+/* Returns the number of rows, 0 or 1, by which the transform pads the source of a level (2 or higher) at the
+ * beginning. The inverse crops them. */
 int dtcwt_crop(const struct shape *shape, int level);
 
 /* Computes the rows of lowpass and subbands that rows `image` of the reconstruction need. The planes of a

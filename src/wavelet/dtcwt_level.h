@@ -1,5 +1,5 @@
 /* One level of the dual-tree transform and of its inverse, for wavelet/dtcwt.c. Two variants compute the same
- * bits: for buffers on CPUs, and for GPUs and images. All planes are allocated by the caller. */
+ * bits: for buffers on CPUs, and for GPUs and images. The caller allocates the planes of both structs. */
 #ifndef CLIMG_WAVELET_DTCWT_LEVEL_H
 #define CLIMG_WAVELET_DTCWT_LEVEL_H
 
@@ -12,7 +12,7 @@ struct dtcwt_analysis {
     bool pad_at_end;                         /* padding, see struct shape */
     const struct planes *src;                /* image or finer lowpass */
     const struct planes *lowpass, *subbands; /* results; their rows are computed */
-    int places;                              /* see struct dtcwt_rows */
+    int places;                              /* see struct dtcwt_rows; GPUs compute all rows */
 };
 
 /* A step of the inverse. */
@@ -21,7 +21,7 @@ struct dtcwt_synthesis {
     bool pad_at_end;                         /* padding, see struct shape */
     const struct planes *lowpass, *subbands; /* the lowpass may have a padding sample on each side */
     const struct planes *dst;                /* the finer lowpass with its padding, or the image */
-    struct interval rows;                    /* of dst, to be computed */
+    struct interval rows;                    /* of dst, to be computed; GPUs compute all rows of dst */
 };
 
 /* Enqueue a level on GPUs, or in images on any device: one kernel, both axes in local memory. */

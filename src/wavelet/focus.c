@@ -330,7 +330,8 @@ static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, 
     struct run *run = focus->run;
     struct dtcwt_rows needed = *rows;
     enum status status = STATUS_OK;
-    /* Energies need the neighbours in the window, and the energies of the finer level, which is larger. */
+    /* From coarse to fine: the energies of a level need one more row on each side, and the next finer level
+     * needs the children of all these rows, whose energies are added. */
     struct interval finer = {focus->fine.height, 0};
     for (int level = focus->fine.levels; level > 0; level--) {
         const struct interval own = {rows->subbands[level].begin - 1, rows->subbands[level].end + 1};

@@ -5,12 +5,13 @@
  *
  *     histograms   [level][image][plane][class][bin]     BINS counters each, 8 bins an octave
  *                  [image][tone][class][bin]             of colour pictures: brightness on level 1
- *     quantiles    of each of these histograms           struct energy_quantiles, written by noise_quantiles
+ *     quantiles    [level][image][plane][2]              struct energy_quantiles, written by noise_quantiles:
+ *                  [image][tone][2]                      first of class 0, then of both classes together
  *
  * Three colours are counted as six planes: brightness, two differences, red, green, blue. Class 0 has the
- * positions whose 7x7 coefficients are nearly all live, class 1 the others with at least half of them live.
+ * positions with at least 47 live coefficients of 7x7, class 1 the others with at least 24.
  *
- * A tone is a range of brightness. Tones have only class 0.
+ * A tone is an eighth of the range of brightness. Tones have counts of class 0 only.
  *
  * Tried and lost:
  * - Ignoring only coefficients that are 0. This finds black bars and blown skies, but not noise that is half
@@ -25,18 +26,19 @@
 #include <string.h>
 
 enum {
-    RADIUS = 3,              /* of the window of an energy: NEAR in kernels/places.h */
-    CELLS_NEAR = RADIUS + 1, /* radius of the window of cells that make an energy live */
+    RADIUS = 3,              /* of the 7x7 coefficients of an energy: NEAR in kernels/places.h */
+    CELLS_NEAR = RADIUS + 1, /* radius of the cells that are read: a coefficient is live by 3x3 cells */
     TEXEL_CHANNELS = 4,
     COSINES = 8 /* frequencies of a block along an axis: SIDE in kernels/cosines.cl */
 };
 
-/* Factor of the variance for quality=high, below 1 because the pilot lacks some of the signal. */
+/* Factor of the noise variance for quality=high, below 1 because the pilot lacks some of the signal. */
 static const float COSINE_FACTOR = 0.8F;
 
-/* Standard deviation on each level of white noise of 1, by level-1 filter: the root of the mean energy of the
- * six subbands, from the sums of squares of the combined filters along both axes. The q-shift filters change
- * it by less than 0.003. On coarser levels it is 1. */
+/* Gain of white noise by level-1 filter (in the order of `biorts`) and level: its standard deviation on the
+ * level if it is 1 in the image. Computed as the root of the mean energy of the six subbands, from the sums
+ * of squares of the combined filters along both axes. The q-shift filters change it by less than 0.003. On
+ * levels above NOISE_LEVELS it is 1. */
 static const float WHITE_NOISE[][NOISE_LEVELS] = {{1.007288F, 0.977969F, 0.98309F, 0.993732F, 0.998236F, 1},
                                                   {1.003828F, 0.985722F, 1.001456F, 1.002659F, 1.000839F, 1},
                                                   {0.951972F, 1.525281F, 1.166303F, 1.039249F, 1.009656F, 1},
@@ -49,19 +51,24 @@ cl_int noise_index(const struct noise *noise, int level)
     return (level - 1) * noise->pitch;
 }
 
-/* Returns the noise of a plane at frequency k of a block of 8 x 8 cosines. White noise has the level of the
- * frequency's octave. Estimated noise can be four times as strong on the next level, so it is interpolated
- * between levels, whose middle is at the root of 2 times their lowest frequency: 0.08 dB on real pictures.
- * The octave's level is the minimum, which counts if noise falls towards coarse levels: up to 0.4 dB in
- * pictures that the camera has denoised. */
+/* Returns the noise (standard deviation) of a channel at frequency k of a block of 8 x 8 cosines, which is
+ * k / 16 cycles per sample.
+ *
+ * OCTAVE: level l contains the frequencies from 2^-(l+1) to 2^-l. White noise is that of the frequency's
+ * octave.
+ *
+ * LEVEL: estimated noise can be four times as strong on the next level. So it is interpolated between the
+ * middles of the levels, 2^(0.5 - (l+1)): frequency k is at level 3.5 - log2(k). This gains 0.08 dB on real
+ * pictures. The noise of the octave is the lower limit, for noise that falls towards coarse levels. This
+ * gains up to 0.4 dB in pictures that the camera has denoised. */
 static float frequency_noise(const struct shape *shape, const struct image_noise *image, int channel, int k)
 {
     static const double LEVEL[COSINES] = {3.5, 3.5, 2.5, 1.915, 1.5, 1.178, 1, 1};
     static const int OCTAVE[COSINES] = {3, 3, 2, 2, 1, 1, 1, 1};
     const int levels = shape->levels;
     const float octave = image->sigma[(OCTAVE[k] < levels ? OCTAVE[k] : levels) - 1][channel];
-    const double at = fmin(LEVEL[k], levels), share = at - floor(at);
-    const float *fine = &image->sigma[(int)at - 1][channel], *coarse = fine + 4;
+    const double level = fmin(LEVEL[k], levels), share = level - floor(level);
+    const float *fine = &image->sigma[(int)level - 1][channel], *coarse = fine + 4; /* the next level */
     if (image->is_white || share == 0 || *fine <= 0 || *coarse <= 0)
         return octave;
     const float between =
@@ -83,7 +90,7 @@ enum status noise_set(struct run *run, const struct shape *shape, const struct i
     for (int i = 0; i < shape->images; i++) {
         const struct image_noise *image = &images[i];
         const double factor = strength * (double)image->factor;
-        /* A channel: the noise of each level, and the variance of each frequency. */
+        /* Set the noise of each channel and level, and the variance of each channel and frequency. */
         for (int c = 0; c < shape->channels - shape->alpha; c++) {
             const int plane = i * shape->channels + c;
             for (int level = 0; level < shape->levels; level++)
@@ -93,7 +100,7 @@ enum status noise_set(struct run *run, const struct shape *shape, const struct i
                 variances[plane * COSINES + k] = COSINE_FACTOR * sigma * sigma;
             }
         }
-        /* The curve: factors of 1 for an image without one. */
+        /* Set the curve. The tones of an image without one are all 0: a factor of 1, and no differences. */
         float *curve = curves + i * NOISE_TONES;
         curve[0] = image->tones[0] > 0 ? image->tones[0] : 1;
         for (int k = 1; k < NOISE_TONES; k++)
@@ -123,13 +130,13 @@ void noise_white(const struct shape *shape, double sigma, struct image_noise *im
 
 /* ---------------------------------------------------------------- counting */
 
-/* Returns the number of counted planes of all images and levels, without tones. */
+/* Returns the number of pairs of histograms (class 0, class 1) of planes, without tones. */
 static int count_plane_levels(const struct shape *shape)
 {
     return shape->images * counted_planes(shape) * counted_levels(shape);
 }
 
-/* Returns the number of pairs of histograms: of planes, then of tones. */
+/* Returns the number of pairs of histograms of planes and tones. */
 static int count_histograms(const struct shape *shape)
 {
     return count_plane_levels(shape) + (shape_is_colour(shape) ? shape->images * NOISE_TONES : 0);
@@ -148,8 +155,9 @@ struct dtcwt_rows noise_part_rows(const struct shape *pyramid, struct interval p
     for (int level = 1; level <= pyramid->levels; level++) {
         size = dtcwt_lowpass_size(pyramid->height, level);
         const struct interval own = dtcwt_part_rows(part, pyramid->height, size / 2),
-                              one = {own.begin, own.begin + 1}, near = {own.begin - RADIUS, own.end + RADIUS};
-        needed.subbands[level] = interval_clip(counts ? near : one, size / 2);
+                              first = {own.begin, own.begin + 1},
+                              with_halo = {own.begin - RADIUS, own.end + RADIUS};
+        needed.subbands[level] = interval_clip(counts ? with_halo : first, size / 2);
     }
     needed.lowpass[pyramid->levels] = interval_align(dtcwt_part_rows(part, pyramid->height, size), 2);
     dtcwt_forward_rows(pyramid, &needed);
@@ -179,7 +187,7 @@ enum status noise_live(struct run *run, const struct value *image, const struct 
         if (planes_acquire(&run->pool, live, error) != STATUS_OK)
             return STATUS_FAILED;
     }
-    const struct geometry at = planes_geometry(live);
+    const struct geometry live_geometry = planes_geometry(live);
     struct kernel_launch work = run_work(run, "live", level == 1 ? "live_cells" : "live_halve", live);
     work.memory = run->memory;
     work.vector_width = VECTOR_WINDOW;
@@ -187,14 +195,14 @@ enum status noise_live(struct run *run, const struct value *image, const struct 
     work.depth = shape->images;
     work.calls_noinline = true;
     if (run_is_cpu(run))
-        work.width = 2 * live->width; /* a work-item has eight cells */
+        work.width = 2 * live->width; /* CPU_LANES per work-item, which computes only half as many cells */
     if (level > 1) {
-        const struct geometry finer_at = planes_geometry(finer);
-        return LAUNCH(run->device, &work, error, ARG_MEMORY(finer->object), ARG(finer_at),
-                      ARG_MEMORY(live->object), ARG(at), ARG(range));
+        const struct geometry finer_geometry = planes_geometry(finer);
+        return LAUNCH(run->device, &work, error, ARG_MEMORY(finer->object), ARG(finer_geometry),
+                      ARG_MEMORY(live->object), ARG(live_geometry), ARG(range));
     }
-    return LAUNCH(run->device, &work, error, ARG_PLANES(&image->planes[0]), ARG_MEMORY(live->object), ARG(at),
-                  ARG(range), ARG(channels), ARG(colours), ARG(opponent));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&image->planes[0]), ARG_MEMORY(live->object),
+                  ARG(live_geometry), ARG(range), ARG(channels), ARG(colours), ARG(opponent));
 }
 
 enum status noise_count(struct run *run, const struct shape *shape, cl_mem counters, int level,
@@ -203,17 +211,18 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem count
 {
     const cl_int is_opponent = opponent;
     const bool by_tone = image && level == 1 && opponent && shape_is_colour(shape);
-    const cl_int tones_at = by_tone ? count_plane_levels(shape) * CLASSES * BINS : -1;
+    /* Offsets in the counters: of the histograms of tones, and of the level's planes. */
+    const cl_int tones_offset = by_tone ? count_plane_levels(shape) * CLASSES * BINS : -1;
+    const cl_int planes_offset = (level - 1) * shape->images * counted_planes(shape) * CLASSES * BINS;
     const cl_int columns = noise_places(subbands->width), rows = noise_places(subbands->height),
                  masked = live != NULL, channels = shape->channels, colours = shape->channels - shape->alpha;
     const cl_int2 range = {{own.begin, own.end}};
-    const cl_int at = (level - 1) * shape->images * counted_planes(shape) * CLASSES * BINS;
-    struct geometry live_at = {.width = 0};
+    struct geometry live_geometry = {.width = 0};
     if (level > NOISE_LEVELS)
         return STATUS_OK;
     if (masked)
-        live_at = planes_geometry(live);
-    /* Arguments that the kernel does not read may be any memory. */
+        live_geometry = planes_geometry(live);
+    /* Arguments that the kernel does not read may be any memory object. */
     cl_mem cells = masked ? live->object : counters;
     image = by_tone ? image : subbands;
     struct kernel_launch work = run_work(run, "noise", "noise_energies", subbands);
@@ -221,9 +230,10 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem count
     work.width = columns;
     work.height = rows;
     work.depth = shape->images;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_MEMORY(cells), ARG(live_at),
+    return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_MEMORY(cells), ARG(live_geometry),
                   ARG(masked), ARG(columns), ARG(rows), ARG(range), ARG(channels), ARG(colours),
-                  ARG(is_opponent), ARG_PLANES(image), ARG_MEMORY(counters), ARG(at), ARG(tones_at));
+                  ARG(is_opponent), ARG_PLANES(image), ARG_MEMORY(counters), ARG(planes_offset),
+                  ARG(tones_offset));
 }
 
 enum status noise_find(struct run *run, const struct shape *shape, cl_mem counters,
@@ -244,7 +254,8 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
         status = words_read(run->device, counters, (size_t)all * CLASSES * BINS,
                             (size_t)all * CLASSES * sizeof *counts / sizeof(cl_uint), counts, true, error);
     for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
-        /* A level has the counts of all images; noise_estimate steps from level to level. */
+        /* Point to the image's counts on level 1. The counts of a level are those of all images, so
+         * noise_estimate steps over the other images from level to level. */
         images[i] = noise_estimate(shape, counts + i * counted_planes(shape) * CLASSES,
                                    counts + (count_plane_levels(shape) + i * NOISE_TONES) * CLASSES);
     }
@@ -272,24 +283,25 @@ enum status noise_count_constant(struct run *run, const struct shape *shape, cl_
                   ARG(channels), ARG(is_opponent), ARG_MEMORY(counters));
 }
 
-/* Colours that are constant at a larger share of positions are not changed. */
+/* A colour that is constant at a larger share of the positions is not changed. */
 static const double CONSTANT_SHARE = 0.9;
 
 enum status noise_find_constant(struct run *run, const struct shape *shape, cl_mem counters, int width,
                                 int height, double sigma, struct image_noise *images, struct error *error)
 {
     const size_t all = 3 * (size_t)shape->images;
-    const double many = CONSTANT_SHARE * noise_places(width) * noise_places(height);
+    const double threshold = CONSTANT_SHARE * noise_places(width) * noise_places(height);
     cl_uint *counts = allocate_zeroed(all, sizeof *counts, "the noise", error);
     enum status status =
         counts ? words_read(run->device, counters, 0, all, counts, true, error) : STATUS_FAILED;
     noise_white(shape, sigma, images);
     for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
-        const cl_uint *own = counts + (size_t)i * 3;
-        const int constant = (own[0] > many) + (own[1] > many) + (own[2] > many);
-        images[i].is_separate = constant == 1 || constant == 2;
+        const cl_uint *image_counts = counts + (size_t)i * 3;
+        const int constant_colours =
+            (image_counts[0] > threshold) + (image_counts[1] > threshold) + (image_counts[2] > threshold);
+        images[i].is_separate = constant_colours == 1 || constant_colours == 2;
         for (int c = 0; images[i].is_separate && c < 3; c++)
-            for (int level = 0; own[c] > many && level < shape->levels; level++)
+            for (int level = 0; image_counts[c] > threshold && level < shape->levels; level++)
                 images[i].sigma[level][c] = 0;
     }
     free(counts);

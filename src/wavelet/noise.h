@@ -4,22 +4,24 @@
  * than on coarse ones, and it differs between brightness and colour. So there is a number for each plane and
  * level.
  *
- *     live cells ─▶ energies at up to 64 x 64 positions ─▶ histogram ─▶ 5% quantile, median ─▶ model ─▶ sigma
- *     noise_live    noise_count                                         noise_find
+ *     live cells ─▶ energies at up to 64 x 64 positions ─▶ histograms ─▶ three quantiles ─▶ model ─▶ sigma
+ *     noise_live    noise_count                                          noise_find
  *
- * 1. The energy of a position is the mean of |z|^2 over its 7x7 coefficients. Noise has nearly the same
- *    energy everywhere; detail adds to it. So the 5% quantile belongs to smooth areas.
+ * 1. The energy of a position and subband is the mean of |z|^2 / 2 over the live ones of its 7x7
+ *    coefficients. Noise has nearly the same energy everywhere; detail adds to it. So the 5% quantile belongs
+ *    to smooth areas. The other quantiles are the median and the 85% quantile.
  * 2. If the median and the 5% quantile have the ratio of white noise, the level has no texture, and the
- *    median is the noise.
- * 3. Otherwise a linear model predicts the logarithm of the noise from the logarithms of both quantiles, on
- *    all levels, of the plane itself and of the other colours. tests/bench/noise_model.py fits it to pictures
- *    with known noise. It uses only ratios: twice the contrast gives twice the noise.
+ *    median is the energy of the noise.
+ * 3. Otherwise a linear model predicts the logarithm of the noise from the logarithms of the three quantiles,
+ *    on all levels, of the plane itself and of the other colours. tests/bench/noise_model.py fits it to
+ *    pictures with known noise. It uses only ratios: twice the contrast gives twice the noise.
  * 4. The energies of brightness on level 1 are also counted by the brightness of their position, in eight
  *    ranges (tones). Their 5% quantiles give a curve, by which the noise of all planes is multiplied.
  *
- * Pixels that are clipped, transparent or in areas of one colour show no noise. They are called dead, and do
- * not count: the liveness of a cell, the pixels of one coefficient, is the share of its live pixels
- * (kernels/live.cl). Colours whose noise differs by more than a factor of 4 are denoised separately.
+ * Pixels that are clipped, transparent or in areas of one colour show no noise: they are dead, and do not
+ * count. A cell is the 2^l x 2^l pixels of one coefficient of level l. Its liveness is the share of its
+ * pixels that are live, as far as they are tested (kernels/live.cl). Red, green and blue are denoised
+ * separately if their noise differs by more than a factor of 4.
  * docs/denoising.md has the results.
  *
  * Sources: S. Olsen, "Estimation of noise in images: an evaluation", CVGIP 55 (1993), for quantiles; M.
@@ -46,9 +48,8 @@ struct noise {
 /* Returns the index in noise->sigma of a level's first plane. Levels count from 1. */
 cl_int noise_index(const struct noise *noise, int level);
 
-/* Copies the noise of all images of `shape`, times `strength`, to the device. noise->sigma belongs to the
- * run.
- */
+/* Copies the noise of all images of `shape`, times `strength`, to the device. The memory objects of *noise
+ * belong to the run. `images` has shape->images elements, here and below. */
 enum status noise_set(struct run *run, const struct shape *shape, const struct image_noise *images,
                       double strength, struct noise *noise, struct error *error);
 
@@ -69,32 +70,34 @@ size_t noise_counters(const struct shape *shape);
  * one row, as planes cannot be empty. */
 struct dtcwt_rows noise_part_rows(const struct shape *pyramid, struct interval part, bool counts);
 
-/* Counts the energies of rows `own` of a level; `subbands` has their neighbours, too. `live` has the level's
- * live cells; NULL: all coefficients that are not 0 are live. `opponent`: three colours are brightness and
- * two differences. `image` has the pixels of the rows, in opponent colours, which give the brightness of
- * positions on level 1; NULL: energies are not counted by brightness. Levels above NOISE_LEVELS are ignored.
- */
+/* Counts the energies at the positions in rows `own` of a level. `subbands` has at least these rows and three
+ * more on each side, `live` the live cells of noise_live_rows(); NULL: all coefficients that are not 0 are
+ * live. `opponent`: three colours are brightness and two differences, not red, green and blue. `image` has
+ * the pixels of the rows, for the brightness of positions on level 1; it is used only if `opponent`. NULL:
+ * energies are not counted by brightness. Does nothing for levels above NOISE_LEVELS. */
 enum status noise_count(struct run *run, const struct shape *shape, cl_mem counters, int level,
                         const struct planes *subbands, bool opponent, const struct planes *live,
                         const struct planes *image, struct interval own, struct error *error);
 
-/* Waits for the counts, and estimates the noise of each image. Also records it in run->results.noise. */
+/* Waits for the counts, and estimates the noise of each image. Also stores it in run->results.noise, unless
+ * an earlier stage has stored its noise. */
 enum status noise_find(struct run *run, const struct shape *shape, cl_mem counters,
                        struct image_noise *images, struct error *error);
 
 /* ---------------------------------------------------------------- constant colours
  *
- * A colour that is constant in nine tenths of the picture, as in an RGB file of one fluorescent dye, is not
- * changed, also if the noise is given. noise_count_constant is called for all rows of the image, in any
- * ranges, then noise_find_constant with the image's size. */
+ * For a noise that the user gives. A colour that is constant in more than nine tenths of the picture, as in
+ * an RGB file of one fluorescent dye, is not changed even then. The caller calls noise_count_constant for all
+ * rows of the image, in any ranges, then noise_find_constant with the image's size. */
 
-/* Counts positions with constant colours in rows `own`. Uses three of the zeroed counters per image. */
+/* Counts the positions in rows `own` at which red, green or blue is constant: one of the zeroed counters per
+ * image and colour. `opponent`: the planes have opponent colours. */
 enum status noise_count_constant(struct run *run, const struct shape *shape, cl_mem counters,
                                  const struct planes *planes, bool opponent, struct interval own,
                                  struct error *error);
 
-/* Waits for the counts, and sets all images to white noise of standard deviation `sigma`. If an image has one
- * or two constant colours, it becomes separate, and the noise of these is 0. */
+/* Waits for the counts, and sets all images to white noise of standard deviation `sigma` (full scale is 1).
+ * If one or two colours of an image are constant, it becomes separate, and the noise of these colours 0. */
 enum status noise_find_constant(struct run *run, const struct shape *shape, cl_mem counters, int width,
                                 int height, double sigma, struct image_noise *images, struct error *error);
 
@@ -103,9 +106,9 @@ enum status noise_find_constant(struct run *run, const struct shape *shape, cl_m
 /* Returns the rows of live cells that counting rows `own` of a level of `height` rows reads. */
 struct interval noise_live_rows(int height, struct interval own);
 
-/* Computes `rows` of a level's live cells: for level 1 from the image, for others from the cells of the
- * `finer` level. If *live is zeroed, its planes are allocated with these rows, and the caller releases them;
- * otherwise it has planes that include these rows. */
+/* Computes `rows` of a level's live cells: for level 1 from the image, for others from the cells of the next
+ * finer level, `finer`. If *live is zeroed, allocates planes with these rows, which the caller releases;
+ * otherwise *live has planes that include these rows. */
 enum status noise_live(struct run *run, const struct value *image, const struct planes *finer, int level,
                        struct interval rows, struct planes *live, struct error *error);
 

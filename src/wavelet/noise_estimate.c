@@ -37,7 +37,8 @@ static const float COLOUR_FACTOR = 1.03F;
  * that is the same everywhere looks like coarse noise. As in kernels/noise.cl. */
 static const double QUANTILE_SHARES[QUANTILES] = {0.05, 0.5, 0.85};
 
-/* Energy of noise of a tenth of an 8-bit count; less is ignored. */
+/* Energy of noise of a tenth of an 8-bit count (noise of standard deviation s has the energy s^2 / 4).
+ * Smaller energies are raised to it. */
 static const double MIN_ENERGY = 0.1 * 0.1 / (4 * 255 * 255);
 
 /* White noise after the transform, nearly the same on all levels: the logarithm of mean energy / median, and
@@ -75,8 +76,8 @@ static const double MIN_STRENGTH = 0.5 / 255;
 static const double BIORT_CORRECTIONS[][QUANTILES] = {
     {0, 0, 0}, {0.032, 0.009, -0.004}, {0.498, 0.063, -0.012}, {0.037, 0.012, -0.001}};
 
-/* Number of places at which the quantile of a tone counts as much as the prior, a factor of 1; smallest
- * number of places; and bounds of a tone's energy relative to the mean. */
+/* Number of positions at which the quantile of a tone counts as much as the prior, a factor of 1; smallest
+ * number of positions of a tone; bounds of a tone's energy relative to the mean. */
 static const double TONE_PRIOR = 100, MIN_TONE_PLACES = 8, MIN_TONE = 0.4, MAX_TONE = 2.5;
 
 /* Differences of the logarithms of the energies of colour noise, between levels or colours, that make white
@@ -109,7 +110,7 @@ static double bin_begin(cl_uint bin)
     return value;
 }
 
-/* Returns a quantile, interpolated within its bin. */
+/* Returns quantile number i, an energy, interpolated within its bin. */
 static double find_quantile(const struct energy_quantiles *quantiles, int i)
 {
     const double low = bin_begin(quantiles->quantile[i].bin),
@@ -129,8 +130,8 @@ struct features {
  *
  * Levels beyond the pyramid and levels with too few live positions get the features of the finer level. If
  * dead pixels are scattered over the picture (small highlights), the rise from level to level is limited to
- * the typical one. Without this limit the model took the energy of the highlights' edges for texture, and
- * found 0.7 to 0.9 of the noise, which cost up to 2 dB. */
+ * the typical one, which levels with too few positions get, too. Without this limit the model took the energy
+ * of the highlights' edges for texture, and found 0.7 to 0.9 of the noise, which cost up to 2 dB. */
 static struct features find_features(const struct shape *shape, const struct energy_quantiles *counts,
                                      int every)
 {
@@ -139,7 +140,8 @@ static struct features find_features(const struct shape *shape, const struct ene
     struct features features = {.is_found = false};
     bool is_scattered = false;
     for (int level = 0; level < NOISE_LEVELS; level++) {
-        /* Class 0 if it has enough positions, else both classes. Enough is 1%, and 12 or half of all. */
+        /* Use class 0 if it has enough positions, else both classes. Enough: 1% of all, and at least 12 or
+         * half of all, whichever is less. */
         double *to = features.logs[level], bound[QUANTILES];
         const bool is_counted = level < counted_levels(shape);
         const struct energy_quantiles *quantiles = counts + (is_counted ? level * step : 0);
@@ -177,7 +179,8 @@ static struct features find_features(const struct shape *shape, const struct ene
     return features;
 }
 
-/* Computes the noise of a plane on each level, from its features and the mean features of two other colours:
+/* Computes the noise (standard deviation, full scale is 1) of a plane on each level, from its features and
+ * the mean features of two other colours:
  *
  *     log energy = base + weights . (features - base) + constant,   base = mean of all features
  *
@@ -227,9 +230,11 @@ static double find_strength(const struct image_noise *noise, int levels, int cha
     return exact_exp(sum);
 }
 
-/* Returns the probability that the noise of a colour picture is white: 1 if both colour differences, which
- * have little texture, have the same noise on levels 1 to 3. Brightness then has this noise, too. Its
- * estimate, which may contain texture, is corrected if it is near. */
+/* Corrects the noise of brightness towards that of the colour differences if the noise is white. Its own
+ * estimate may contain texture, of which colour differences have little.
+ *
+ * Returns the probability that the noise is white: 1 if both colour differences have the same noise, equal on
+ * levels 1 to 3. The correction is complete if the estimates of brightness and colour are near, too. */
 static double apply_whiteness(struct image_noise *noise, int levels)
 {
     double differences[3] = {0, 0, 0}, logs[3], distance = 0;

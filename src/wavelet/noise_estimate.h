@@ -9,17 +9,17 @@
 enum {               /* the same in kernels/noise.cl */
        CLASSES = 2,  /* of positions, by their live neighbours */
        BINS = 512,   /* of a histogram */
-       QUANTILES = 3 /* of a histogram */
+       QUANTILES = 3 /* of a histogram: 5%, 50%, 85% */
 };
 
-/* Quantiles of the energies of a plane and level: class 0 alone, or both classes. Written by the kernel
- * noise_quantiles. */
+/* Quantiles of the energies of a plane and level, or of a tone: of class 0 alone, or of both classes. Written
+ * by the kernel noise_quantiles. */
 struct energy_quantiles {
-    cl_uint total; /* number of energies */
+    cl_uint total; /* number of energies: up to six per position, one for each subband */
     struct {
-        cl_uint bin;   /* of the quantile */
+        cl_uint bin;   /* index of the bin that contains the quantile */
         cl_uint below; /* number of energies in lower bins */
-        cl_uint own;   /* in this bin */
+        cl_uint own;   /* number of energies in this bin */
     } quantile[QUANTILES];
 };
 
@@ -35,9 +35,10 @@ int counted_levels(const struct shape *shape);
 /* Returns the number of positions along an axis of n coefficients. */
 int noise_places(int n);
 
-/* Estimates the noise of an image. Three colours are opponent colours, or red, green and blue if the noise of
- * these differs too much or one is constant. `counts` points to the image's first plane on level 1, `tones`
- * to its first tone. */
+/* Estimates the noise of an image. The noise of three colours is that of opponent colours; or, if the noise
+ * of red, green and blue differs too much or one or two of them are constant, that of red, green and blue
+ * (is_separate). `counts` points to the image's first plane on level 1, `tones` to its first tone; of both,
+ * CLASSES structs each: class 0, then both classes. `tones` is not read unless there are three colours. */
 struct image_noise noise_estimate(const struct shape *shape, const struct energy_quantiles *counts,
                                   const struct energy_quantiles *tones);
 

@@ -1,11 +1,11 @@
-/* Shrinkage of a pyramid.
+/* Shrinks the coefficients of a pyramid.
  *
- *     --denoise   shrink_inverse    each strip: shrink ─▶ invert
+ *     --denoise   shrink_inverse    each strip of a level: shrink ─▶ invert
  *     --shrink    shrink_pyramid    each level: opponent colours ─▶ shrink ─▶ red, green, blue
  *
- * Both shrink a range of rows of a level at a time, by one of two variants. CPU devices take two kernels, of
- * which the first writes the sums over columns of the local energy. GPUs take one kernel with the energies in
- * local memory. */
+ * shrink_level shrinks some rows of a level, by one of two variants. On CPUs there are two kernels: the first
+ * stores the sums of energies down the five rows of a column, the second one adds five columns and shrinks.
+ * On GPUs one kernel has the sums in local memory. */
 #include "wavelet/shrink.h"
 
 #include "settings/option.h"
@@ -14,9 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Radius of the window of the local energy, 5 x 5 coefficients: SIDE in kernels/shrink.h. Together with
- * parents that cover their children it gains 0.09 dB on BSD68 at sigma 25, compared with the paper's 7 x 7.
- */
+/* Radius of the 5 x 5 neighbours whose energies are averaged (SIDE in kernels/shrink.h). The paper has 7 x 7.
+ * 5 x 5, together with parents that cover exactly their children, gains 0.09 dB on BSD68 at sigma 25. */
 enum { RADIUS = 2 };
 
 /* Work-groups are one row of work-items, as the kernel assumes. */
@@ -45,7 +44,8 @@ void shrink_print_sigma(FILE *file, double sigma)
 void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
 {
     for (int level = shape->levels; level >= 1; level--) {
-        /* The neighbours, then the parents of the finer level's rows. */
+        /* Add the halo of the neighbours, and the parents of the next finer level, whose rows have no halo
+         * yet. */
         const struct interval own = rows->subbands[level];
         struct interval wanted = interval_clip((struct interval){own.begin - RADIUS, own.end + RADIUS},
                                                dtcwt_lowpass_size(shape->height, level) / 2);
@@ -57,7 +57,7 @@ void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
     }
 }
 
-/* Allocates scratch planes of the same size as `planes`, with other rows and layers. */
+/* Allocates scratch planes of the width, height and channels of `planes`, with other rows and layers. */
 static enum status scratch_like(struct run *run, const struct planes *planes, struct interval rows,
                                 int layers, struct planes *scratch, struct error *error)
 {
@@ -85,14 +85,16 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float d
                                : status;
 }
 
-/* Computes the factors of the noise for rows of a level's coefficients, from the brightness of its denoised
- * lowpass: a scratch plane for each image. */
+/* Computes the factors by which brightness changes the noise (kernels/tones.h), for rows of a level's
+ * coefficients, from the level's denoised lowpass. Allocates *tones, a scratch plane of factors for each
+ * image. */
 static enum status compute_tones(struct run *run, const struct noise *noise, int level,
                                  const struct planes *subbands, struct interval rows,
                                  const struct planes *lowpass, struct planes *tones, struct error *error)
 {
-    const double white =
-        1.7320508075688772 * (1 << (level - 1)); /* sqrt(3), as opponent colours, times the gain */
+    /* White in the lowpass: sqrt(3) in opponent colours, times the DC gain of the levels, 2 for each after
+     * the first. `scale` converts the sum of 2 x 2 lowpass samples to brightness, 0 to 1. */
+    const double white = 1.7320508075688772 * (1 << (level - 1));
     const cl_float scale = (cl_float)(0.25 / white);
     const int images = lowpass->channels / noise->tone_channels;
     if (run_scratch(run, subbands->width, subbands->height, rows, 1, images, tones, error) != STATUS_OK)
@@ -104,8 +106,8 @@ static enum status compute_tones(struct run *run, const struct noise *noise, int
                   ARG(noise->tone_channels), ARG_MEMORY(noise->tones));
 }
 
-/* Shrinks one level into the rows of dst, in two kernels: energies, then coefficients. `parents` and `tones`
- * may be NULL; the kernel then gets other planes, which it does not read. */
+/* Shrinks the rows of a level that dst has, in two kernels: energies, then coefficients. `parents` and
+ * `tones` may be NULL; the kernel then gets other planes, which it does not read. */
 static enum status shrink_cpu(struct run *run, const struct noise *noise, int level,
                               const struct planes *subbands, const struct planes *parents,
                               const struct planes *tones, const struct planes *dst, struct error *error)
@@ -137,17 +139,18 @@ static enum status shrink_gpu(struct run *run, const struct noise *noise, int le
                               const struct planes *tones, const struct planes *dst, struct error *error)
 {
     const cl_int tone_channels = tones ? noise->tone_channels : 0;
-    bool images = run->memory == MEMORY_IMAGE;
-    int pixel = images ? 1 : GPU_LANES, halo = images ? RADIUS : 1;
+    const bool is_image = run->memory == MEMORY_IMAGE;
+    /* Columns of a vec, and vecs on each side of a group that only supply neighbours. */
+    const int vec_columns = is_image ? 1 : GPU_LANES, halo = is_image ? RADIUS : 1;
     int planes = planes_depth(dst) / 2; /* a subband has two layers */
     cl_int at = noise_index(noise, level), parents_at = parents ? at + noise->parent_offset : -1;
     struct kernel_launch work = run_configured(run, "shrink_gpu", &shrink_configs, dst);
     parents = parents ? parents : subbands;
     tones = tones ? tones : subbands;
-    work_groups(run, halo, (dst->width + pixel - 1) / pixel, dst->rows, 4 * sizeof(float), &work);
-    int groups_of_rows = work.height;
+    work_groups(run, halo, (dst->width + vec_columns - 1) / vec_columns, dst->rows, 4 * sizeof(float), &work);
+    int row_groups = work.height;
     work.height = planes;
-    work.depth = groups_of_rows;
+    work.depth = row_groups;
     return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(dst),
                   ARG_MEMORY(noise->sigma), ARG(at), ARG(parents_at), ARG_PLANES(tones), ARG(tone_channels));
 }
@@ -210,8 +213,9 @@ static enum status shrink_strip(struct run *run, const struct noise *noise, cons
     return status;
 }
 
-/* Shrinks and inverts from the coarsest level to the lowpass of level `finest`, or if that is 0 to the image
- * `out`. The result is *lowpass. */
+/* Shrinks and inverts the levels from the coarsest one to `finest` + 1. Sets *lowpass to the result: the
+ * lowpass of level `finest`, in scratch planes; or if `finest` is 0, the image, in the planes of `out`.
+ * Computes the rows that rows `out->rows` of the image need. */
 static enum status shrink_levels(struct run *run, const struct noise *noise, int finest,
                                  const struct value *in, struct planes *lowpass, const struct value *out,
                                  struct error *error)
@@ -249,21 +253,22 @@ enum status shrink_inverse_to(struct run *run, const struct noise *noise, int fi
     return shrink_levels(run, noise, finest, in, lowpass, &all, error);
 }
 
-/* Converts the subbands of a level to opponent colours, in scratch planes. Images whose colours are separate
- * are copied. */
+/* Converts the subbands of a level to opponent colours, in scratch planes *converted. Copies images whose
+ * colours are separate. */
 static enum status opponent_level(struct run *run, const struct value *in, int level,
-                                  const struct image_noise *images, struct planes *changed,
+                                  const struct image_noise *images, struct planes *converted,
                                   struct error *error)
 {
     const struct planes *subbands = &in->planes[level];
     struct interval rows = {subbands->first_row, subbands->first_row + subbands->rows};
-    if (scratch_like(run, subbands, rows, SUBBAND_LAYERS, changed, error) != STATUS_OK)
+    if (scratch_like(run, subbands, rows, SUBBAND_LAYERS, converted, error) != STATUS_OK)
         return STATUS_FAILED;
-    return opponent_colours(run, &in->shape, 1, images, false, subbands, changed, error);
+    return opponent_colours(run, &in->shape, 1, images, false, subbands, converted, error);
 }
 
-/* Sets the noise to white noise, or with NAN estimates it from a pyramid of red, green and blue. As there is
- * no image to find clipped and constant pixels, only coefficients that are 0 do not count. */
+/* Sets the noise to white noise of standard deviation `sigma` (full scale is 1). If it is NAN, estimates the
+ * noise from the pyramid, whose colours are red, green and blue, and waits for the device. There is no image
+ * in which clipped and constant pixels could be found, so all coefficients but those that are 0 count. */
 static enum status shrink_find_noise(struct run *run, double sigma, const struct value *in,
                                      struct image_noise *images, struct error *error)
 {
@@ -280,8 +285,8 @@ static enum status shrink_find_noise(struct run *run, double sigma, const struct
     return status == STATUS_OK ? noise_find(run, shape, counters, images, error) : status;
 }
 
-/* Shrinks the subbands of colour images. Converts two levels to opponent colours at a time, children and
- * parents, instead of a second pyramid. */
+/* Shrinks the subbands of colour images in opponent colours. Only two converted levels are in memory at a
+ * time, children and parents, and not a second pyramid. */
 static enum status shrink_colours(struct run *run, const struct noise *noise,
                                   const struct image_noise *images, const struct value *in, struct value *out,
                                   struct error *error)

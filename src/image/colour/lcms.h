@@ -12,9 +12,9 @@ enum { LCMS_TEXT = 256 /* bytes of a message, with its NUL */ };
 /* Opens a context that copies its first error to `text`, which must outlive it. NULL on failure. */
 cmsContext lcms_open(char text[LCMS_TEXT], struct error *error);
 
-/* True if a tag of type multiProcessElements has more than `max_count` elements or 1 MiB. A hostile profile
- * could take hours: each element is evaluated for every colour, may have thousands of segments, and may share
- * its data with others. Real profiles have at most three elements. */
+/* True if a tag D2Bx or B2Dx (multiProcessElements) has more than `max_count` elements or 1 MiB. A hostile
+ * profile could take hours: each element is evaluated for every colour, may have thousands of segments, and
+ * may share its data with others. Real profiles have at most three elements. */
 bool lcms_has_many_elements(cmsHPROFILE profile, uint32_t max_count);
 
 /* Returns this thread's processor time in seconds. */

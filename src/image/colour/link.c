@@ -1,9 +1,10 @@
 /* Links: conversions from one colour space to another, as tables for kernels/colour.cl.
  *
  *     curves and matrix on both sides    computed here, in doubles and without libm's pow and exp
- *     other spaces, from RGB             a grid of Little CMS's results, rounded to 2^-20 so that libm does
- * not matter other spaces, from gray            a curve of Little CMS's results per output channel, after a
- * matrix of ones
+ *     other spaces, from RGB             a grid of Little CMS's results
+ *     other spaces, from gray            a matrix of ones, then a curve of Little CMS's results per channel
+ *
+ * Little CMS's results are rounded to 2^-20, so that libm does not matter.
  *
  * Curves have CURVE_STEPS samples per octave, grids GRID_NODES nodes per axis; the kernel interpolates. */
 #include "image/colour/lcms.h"
@@ -136,8 +137,7 @@ static cmsHTRANSFORM open_transform(const struct link_entry *entry, cmsContext c
  * are at equally spaced positions of the source and store positions of the target.
  *
  *     source   value of the chain ─▶ position (link->decode)      position of a node ─▶ value for Little CMS
- *     target   value from Little CMS ─▶ position, in the node     position ─▶ value of the chain
- * (link->encode)
+ *     target   value from Little CMS ─▶ position, in the node     position ─▶ value (link->encode)
  *
  * For a profile of tables, positions are the profile's values. For curves and a matrix, they are light
  * encoded by sRGB's curve: nodes at equal steps of light would be too coarse in the dark. */

@@ -1,6 +1,6 @@
-/* Reads ICC profiles into struct colour_space. Of a profile of curves and a matrix, all is read. A profile
- * with tables (A2B, D2B), or with a curve that decreases, is left to Little CMS; only the luminance of grays
- * and of each channel is sampled, for stages that need brightness. */
+/* Reads ICC profiles into struct colour_space. A profile of curves and a matrix is read completely. Other
+ * profiles (with tables: A2B, D2B; or with a curve that decreases) are converted by Little CMS. Of these only
+ * the luminance of grays and of each channel is sampled, for stages that need brightness. */
 #include "image/colour/profile.h"
 
 #include <math.h>

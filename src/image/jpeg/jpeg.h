@@ -67,7 +67,8 @@ struct jpeg_session {
 };
 
 /* Begins to decode `size` bytes at `head` and then the rest of the file. The bytes must stay valid until the
- * first step has returned. The file stays the caller's, who closes the session, also after a failure. */
+ * step that reads the header has returned. The file stays the caller's, who closes the session, also after a
+ * failure. */
 enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned char *head, size_t size,
                                    FILE *file, struct error *error);
 
@@ -109,7 +110,7 @@ void jpeg_session_warn_missing_end(const struct jpeg_session *session, struct me
 
 /* After the header was read: returns the quality whose table for luma (component 0) or chroma (1) has the sum
  * nearest to the sum of the file's table. Of several equally near ones returns `preferred` if it is one of
- * them, else the lowest. 0: the component has no table. */
+ * them, else the lowest; if `preferred` is 0, the highest. Returns 0 if the component has no table. */
 int jpeg_quality_estimate(const struct jpeg_decompress_struct *in, int component, int preferred);
 
 /* After the header was read: returns the chroma subsampling; SUBSAMPLING_UNKNOWN for gray, and for ratios

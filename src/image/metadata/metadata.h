@@ -102,7 +102,7 @@ bool icc_is_for(const struct blob *icc, int channels);
 /* Replaces the blob by a copy of the data; size 0 makes it absent. */
 enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, struct error *error);
 
-/* Sets EXIF and the orientation in it. A second EXIF is left out and noted. */
+/* Sets EXIF to a copy of the data, and `orientation` to EXIF's. A second EXIF is left out and noted. */
 enum status metadata_add_exif(struct metadata *metadata, const void *data, size_t size, struct error *error);
 
 /* For --strip: removes all metadata except the ICC profile, PNG's colour chunks and the orientation, without
@@ -122,7 +122,8 @@ enum status metadata_add_text(struct metadata *metadata, const struct text_entry
 void metadata_remove_text(struct metadata *metadata, const char *key);
 void metadata_remove_entry(struct metadata *metadata, size_t index);
 
-/* Replaces the tag or appends one. Beyond the limits of metadata.c it is added to left_out instead. */
+/* Replaces the tag or appends one, with a copy of the data. Ignores empty data. A tag beyond the limits of
+ * metadata.c is added to left_out instead. */
 enum status metadata_set_tag(struct metadata *metadata, uint32_t number, const void *data, size_t size,
                              struct error *error);
 
@@ -174,8 +175,8 @@ static inline bool change_moves(const struct change *change)
  * GeoTIFF's pixel size and tie point, removes what is no longer true, and adds that to left_out. */
 enum status metadata_update(struct metadata *metadata, const struct change *change, struct error *error);
 
-/* Sets the ICC profile to that of the space, or of its gray space for one or two channels, and removes PNG's
- * colour chunks. */
+/* Sets the ICC profile to that of the space, or of its gray space for one or two channels. Removes PNG's
+ * colour chunks, and sets EXIF's ColorSpace. */
 enum status metadata_set_space(struct metadata *metadata, const struct colour_space *space, int channels,
                                struct error *error);
 
@@ -224,7 +225,7 @@ void exif_move(struct metadata *metadata);
 void exif_leave_out(struct metadata *metadata);
 
 /* Copies a text of the first IFD up to its NUL; of Copyright, both parts as lines. The caller frees *text,
- * which is NULL if the tag is missing. */
+ * which is NULL if the tag is missing or empty. */
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error);
 
 /* Prints camera, date and exposure as far as they are known: "Canon EOS R6, 2024:05:31 12:00:00, 1/250 s,

@@ -28,10 +28,10 @@ struct output {
     bool durable;      /* set by the caller: sync to disk before the rename */
 };
 
-/* Opens an empty output. A temporary file gets the permissions of the file that it will replace, or 0666 less
- * the umask. `spool` is not NULL if the format seeks: then data for stdout, devices and pipes are collected
- * in a temporary file in that folder. Fails if `path` is a directory, or its folder cannot be written; then
- * nothing is left, and output_abandon need not be called. */
+/* Opens an empty output. A temporary file gets owner, permissions and extended attributes of the file that it
+ * will replace, as far as allowed; or 0666 less the umask. `spool` is not NULL if the format seeks: then data
+ * for stdout, devices and pipes are collected in a temporary file in that folder. Fails if `path` is a
+ * directory, or its folder cannot be written; then nothing is left, and output_abandon need not be called. */
 enum status output_open(struct output *output, const char *path, const char *spool, struct error *error);
 
 /* Fails like output_open if the folder of a file is missing or cannot be written, but creates nothing: a
@@ -45,8 +45,8 @@ enum status output_commit(struct output *output, struct error *error);
 /* Closes the output, removes it unless it was committed, and frees the members. May be called twice. */
 void output_abandon(struct output *output);
 
-/* Returns the path after following symbolic links; the file need not exist. The caller frees it. NULL on
- * failure. */
+/* Returns the path after following up to 40 symbolic links; the file need not exist. The caller frees it.
+ * NULL if out of memory. */
 char *resolve_links(const char *path, struct error *error);
 
 /* ---------------- temporary.c: temporary files, which a signal handler can remove */

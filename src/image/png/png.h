@@ -24,7 +24,7 @@
 /* ---------------- session.c
  *
  * Runs libpng in steps that return a status; no other file calls longjmp. libpng parses IHDR and tRNS, and
- * decodes pixels that need conversion; it passes all other chunks to metadata_read.c. */
+ * decodes pixels that need conversion; it passes all other chunks, also PLTE, to metadata_read.c. */
 
 struct png_session {
     png_structp png;
@@ -51,7 +51,7 @@ enum status png_session_open(struct png_session *session, FILE *file, struct err
 void png_session_close(struct png_session *session);
 
 /* Subtracts `size` from the budget. Returns false if it is more than the budget; then the metadata notes that
- * chunks are left out. If --memory-limit is the reason, fills in the error and sets has_error. */
+ * chunks are left out, or if --memory-limit is the reason, fills in the error and sets has_error. */
 bool png_session_reserve_budget(struct png_session *session, size_t size);
 
 /* Runs a step and returns its status. Every call of libpng that can fail belongs in a step. If libpng fails,

@@ -1,5 +1,5 @@
-/* Writes the metadata of a TIFF page, as metadata_read.c reads them. Texts without a tag become items of
- * GDAL's XML.
+/* Writes the metadata of a TIFF page, which metadata_read.c reads back. Texts without a tag of their own
+ * become items in GDAL's XML.
  *
  * libtiff copies all values, and writes them with the directory. EXIF's directories are appended to the file
  * now, without libtiff, and the page's tags point to them. */
@@ -19,7 +19,8 @@ static double per_inch(double per_metre)
     return round(whole * INCHES_PER_METRE) == per_metre ? whole : exact;
 }
 
-/* Writes the resolution, or else EXIF's, as some PNGs have no other. */
+/* Writes the resolution of the metadata. If it is absent or invalid, writes EXIF's: some PNGs have only
+ * that. */
 static void write_resolution(TIFF *tiff, const struct metadata *metadata)
 {
     const bool ratio = metadata->resolution_unit == RESOLUTION_RATIO;
@@ -54,19 +55,19 @@ static void write_chromaticities(TIFF *tiff, const struct metadata *metadata)
 
 /* True if the tag can store the text. DateTime has the form "2024:01:31 12:34:56" (TIFF 6.0), while PNG's
  * Creation Time may be any text. */
-static bool tag_fits(const struct tiff_text_tag *row, const char *text)
+static bool tag_fits(const struct tiff_text_tag *text_tag, const char *text)
 {
     static const char form[] = "0000:00:00 00:00:00";
     size_t i = 0;
-    if (row->tag != TIFFTAG_DATETIME)
+    if (text_tag->tag != TIFFTAG_DATETIME)
         return true;
     while (form[i] != '\0' && (form[i] == '0' ? isdigit((unsigned char)text[i]) != 0 : text[i] == form[i]))
         i++;
     return form[i] == '\0' && text[i] == '\0';
 }
 
-/* True if the entry is written as a tag, and not as an item. Of several entries with one key only the first
- * is, which metadata_text returns. */
+/* True if a tag stores the entry, so that it must not become an item: XMP, and texts with a tag of their own.
+ * A tag stores only the first entry of a key, which metadata_text returns. */
 static bool has_tag(const struct metadata *metadata, const struct text_entry *entry)
 {
     bool has = strcmp(entry->key, XMP_KEY) == 0;
@@ -77,27 +78,28 @@ static bool has_tag(const struct metadata *metadata, const struct text_entry *en
     return has && metadata_text(metadata, entry->key) == entry->value; /* the same address */
 }
 
-/* Writes a text tag: the metadata's text if the tag can store it, or else EXIF's, as these tags belong to the
- * page's directory in a TIFF. */
+/* Writes a text tag: the metadata's text if the tag can store it, or else EXIF's. A TIFF has these tags in
+ * the page's directory, not in EXIF's. */
 static enum status tiff_write_text(TIFF *tiff, const struct metadata *metadata,
-                                   const struct tiff_text_tag *row, struct error *error)
+                                   const struct tiff_text_tag *text_tag, struct error *error)
 {
-    const char *text = metadata_text(metadata, row->key);
+    const char *text = metadata_text(metadata, text_tag->key);
     char *from_exif;
 
-    if (text != NULL && tag_fits(row, text)) {
-        TIFFSetField(tiff, row->tag, text);
+    if (text != NULL && tag_fits(text_tag, text)) {
+        TIFFSetField(tiff, text_tag->tag, text);
         return STATUS_OK;
     }
-    enum status status = exif_text(&metadata->exif, row->tag, &from_exif, error);
+    enum status status = exif_text(&metadata->exif, text_tag->tag, &from_exif, error);
     if (from_exif != NULL)
-        TIFFSetField(tiff, row->tag, from_exif);
+        TIFFSetField(tiff, text_tag->tag, from_exif);
     free(from_exif);
     return status;
 }
 
-/* Prints a text as XML. Control characters except tab, LF and CR become spaces: XML 1.0 (2.2) forbids them,
- * also as references, and a parser would refuse all items. */
+/* Prints a text as XML. Special characters, to which CR belongs, become references (tiff_xml_references).
+ * Other control characters except tab and LF become spaces: XML 1.0 (2.2) forbids them, also as references,
+ * and a parser would refuse all items. */
 static void print_escaped(FILE *to, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -116,7 +118,7 @@ static enum status write_items(TIFF *tiff, const struct metadata *metadata, stru
     static const TIFFFieldInfo field = {TIFFTAG_GDAL_METADATA, -1, -1, TIFF_ASCII,
                                         FIELD_CUSTOM,          1,  0,  (char *)(uintptr_t) "GDALMetadata"};
     char *xml = NULL;
-    size_t size = 0, items = 0;
+    size_t size = 0, item_count = 0;
     FILE *stream = open_memstream(&xml, &size);
 
     if (stream == NULL)
@@ -126,7 +128,7 @@ static enum status write_items(TIFF *tiff, const struct metadata *metadata, stru
         const struct text_entry *entry = &metadata->texts[i];
         if (has_tag(metadata, entry))
             continue;
-        items++;
+        item_count++;
         fputs("  <Item name=\"", stream);
         print_escaped(stream, entry->key);
         fprintf(stream, "\"%s>", entry->item != NULL ? entry->item : "");
@@ -138,7 +140,7 @@ static enum status write_items(TIFF *tiff, const struct metadata *metadata, stru
     bool written = !ferror(stream);
     written = fclose(stream) == 0 && written;
     enum status status = written ? STATUS_OK : fail_memory(error, "out of memory for TIFF texts");
-    if (written && items > 0 &&
+    if (written && item_count > 0 &&
         (TIFFMergeFieldInfo(tiff, &field, 1) != 0 || !TIFFSetField(tiff, TIFFTAG_GDAL_METADATA, xml)))
         status = fail(error, STATUS_FAILED, "cannot write TIFF: libtiff refuses its texts");
     free(xml);
@@ -147,18 +149,19 @@ static enum status write_items(TIFF *tiff, const struct metadata *metadata, stru
 
 /* ---------------------------------------------------------------- other tags, EXIF */
 
+/* Writes the tags that only TIFF can store (tiff_extra_fields). */
 static enum status write_extras(struct tiff_file *file, const struct metadata *metadata, struct error *error)
 {
-    bool registered = false; /* the fields, with libtiff */
+    bool is_registered = false; /* tiff_extra_fields, with libtiff */
 
     for (size_t i = 0; i < metadata->tag_count; i++) {
         const struct tiff_tag *tag = &metadata->tags[i];
         const TIFFFieldInfo *field = tiff_extra_field(tag->number);
         if (field == NULL)
             continue;
-        if (!registered && TIFFMergeFieldInfo(file->tiff, tiff_extra_fields, TIFF_EXTRA_FIELDS) != 0)
+        if (!is_registered && TIFFMergeFieldInfo(file->tiff, tiff_extra_fields, TIFF_EXTRA_FIELDS) != 0)
             return fail_memory(error, "out of memory for TIFF tags");
-        registered = true;
+        is_registered = true;
         /* libtiff's type, not the table's: they differ for IPTC in some versions. */
         const TIFFDataType type = TIFFFieldDataType(TIFFFieldWithTag(file->tiff, tag->number));
         const size_t element = tiff_extra_element_size(type);
@@ -170,12 +173,13 @@ static enum status write_extras(struct tiff_file *file, const struct metadata *m
     return STATUS_OK;
 }
 
-/* Appends one of EXIF's directories to the file, and sets the page's tag that points to it. The entry `tag`
- * of `ifd`, EXIF's first directory, points to the directory. */
-static enum status append_sub(struct tiff_file *file, const struct ifd_source *source, uint64_t ifd,
-                              uint16_t tag, struct error *error)
+/* Appends a copy of one of EXIF's directories to the file, and lets `tag` of the page point to the copy.
+ * `ifd` is EXIF's first directory, whose entry `tag` points to the directory. Does nothing if it has no such
+ * entry. */
+static enum status append_directory(struct tiff_file *file, const struct ifd_source *source, uint64_t ifd,
+                                    uint16_t tag, struct error *error)
 {
-    /* libtiff appends to the file, so that it does not overwrite these bytes. */
+    /* Write after the end of the file, at an even offset. libtiff appends later data after these bytes. */
     struct ifd_sink sink = {.base = (file->size + 1) & ~(uint64_t)1, .big = TIFFIsBigTIFF(file->tiff)};
     uint64_t from, to;
 
@@ -216,6 +220,6 @@ enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *m
 
     if (!ifd_source_of_blob(&metadata->exif, &source, &ifd))
         return STATUS_OK;
-    enum status status = append_sub(file, &source, ifd, IFD_EXIF, error);
-    return status == STATUS_OK ? append_sub(file, &source, ifd, IFD_GPS, error) : status;
+    enum status status = append_directory(file, &source, ifd, IFD_EXIF, error);
+    return status == STATUS_OK ? append_directory(file, &source, ifd, IFD_GPS, error) : status;
 }

@@ -33,8 +33,8 @@ struct tiff_memory {
 
 /* A libtiff handle. The struct must not move while it is open, as libtiff keeps its address. */
 struct tiff_file {
-    TIFF *tiff;                 /* NULL: closed */
-    int descriptor;             /* the caller's; read by pread, so that several handles can share it */
+    TIFF *tiff;     /* NULL: closed */
+    int descriptor; /* the caller's; read by pread, so that handles can share it; -1 with memory */
     struct tiff_memory *memory; /* receives what is written; NULL: the descriptor does */
     uint64_t position;          /* libtiff's offset in the file, bytes */
     uint64_t size;              /* of the file, bytes */
@@ -69,8 +69,8 @@ enum status tiff_file_open(struct tiff_file *file, int descriptor, const char *m
 enum status tiff_file_open_memory(struct tiff_file *file, struct tiff_memory *memory, const char *mode,
                                   struct error *error);
 
-/* Writes libtiff's buffers and directory, then closes. Sets write_error if that fails. A closed file is
- * allowed. */
+/* Writes libtiff's buffers and directory, then closes. Sets write_error if that fails. If libtiff ran out of
+ * memory before, writes nothing and leaks the handle, as TIFFClose would crash. A closed file is allowed. */
 void tiff_file_close(struct tiff_file *file);
 
 /* Closes without writing. A closed file is allowed. */
@@ -89,8 +89,9 @@ enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, 
 void tiff_file_ifd(struct tiff_file *file, struct ifd_source *source, uint64_t *ifd);
 
 /* Reads the value of a tag of the current directory whose elements are bytes, and appends a NUL, which
- * value->size does not count. The caller frees value->data. It is NULL if the tag is missing or empty, or if
- * the value has more than 16 MiB, which the metadata notes as left out. */
+ * value->size does not count. The caller frees value->data. It is NULL if the tag is missing, empty or of
+ * other elements; if it cannot be read, which tiff_file_check_reading reports; or if the value has more than
+ * 16 MiB, which the metadata notes as left out. */
 enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *value,
                             struct metadata *metadata, struct error *error);
 
@@ -141,10 +142,10 @@ void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wid
 
 /* ---------------- convert.c: converts decoded samples to the types of image.h */
 
-/* A lookup table: the colour of the palette (RGB), or the gray value, for each value of a sample. */
+/* A lookup table by the value of a sample: of a palette the colour (RGB), else the sample in 8 or 16 bits. */
 struct tiff_table {
     unsigned char *entries; /* 1 << bits of them, owned; NULL: samples are whole bytes and need no table */
-    size_t entry_size;      /* bytes: 3 or 6 of a palette, 1 or 2 of gray */
+    size_t entry_size;      /* bytes: 3 or 6 of a palette, else 1 or 2 */
     bool wide_palette;      /* RGB of 16 bits, as 8 would lose precision */
 };
 
@@ -157,7 +158,7 @@ enum status tiff_table_make(TIFF *tiff, const struct tiff_layout *layout, struct
  * It may still have to be inverted. */
 bool tiff_row_is_final(const struct tiff_layout *layout, const struct tiff_table *table);
 
-/* True if a decoded row has samples that 32-bit floats cannot represent exactly. */
+/* True if a decoded row has samples that 32-bit floats cannot represent exactly, except full scale. */
 bool tiff_row_rounds(const struct tiff_layout *layout, const unsigned char *row);
 
 /* Converts one row. `from` may be `to` if tiff_row_is_final. */
@@ -182,11 +183,12 @@ void tiff_inflate_close(struct tiff_inflater *inflater);
 void tiff_inflate_begin(struct tiff_inflater *inflater, uint32_t number);
 
 /* Decodes the next rows of the strip or tile, `size` bytes: whole rows without padding, samples in the host's
- * byte order. Returns false and sets file->message if they are damaged. */
+ * byte order. Returns false if they are damaged, and sets file->message; or if they cannot be read, and sets
+ * file->read_error. */
 bool tiff_inflate_rows(struct tiff_inflater *inflater, unsigned char *to, size_t size);
 
-/* After the last row: compares the checksum of the strip or tile. Returns false and sets file->message if it
- * is wrong. */
+/* After the last row: compares the checksum of the strip or tile. Returns false, as tiff_inflate_rows does,
+ * if it is wrong or cannot be read. */
 bool tiff_inflate_end(struct tiff_inflater *inflater);
 
 /* ---------------- rows.c
@@ -210,7 +212,7 @@ struct tiff_decoder {
     enum tiff_decoding method;        /* of this page */
     /* Deflate has one, or one per plane if TIFF_DECODE_SEQUENTIAL. Other codecs have none. */
     struct tiff_inflater *inflater[TIFF_PLANES];
-    unsigned char *block; /* a tile, or rows of one plane */
+    unsigned char *block; /* a tile, rows of one plane, or an RGBA raster; owned */
     uint32_t block_rows;  /* maximum rows of a plane that tiff_decoder_fetch reads at once */
     uint64_t memory;      /* bytes of the block */
 };

@@ -221,7 +221,7 @@ static enum status webp_write(struct writer *base, const void *rows, size_t pitc
     return STATUS_OK;
 }
 
-/* Encodes the picture to a file in memory, without metadata. Defaults are libwebp's. */
+/* Encodes the picture to a file in memory, without metadata. The default method is libwebp's. */
 static enum status encode(struct webp_writer *writer, WebPMemoryWriter *memory, struct error *error)
 {
     const struct writer_options *options = &writer->base.options;

@@ -39,10 +39,11 @@ struct y4m {
     double left, top;       /* chroma siting, as in struct video */
 };
 
-/* Parses the header line without its newline. Fails for kinds of chroma that climg does not read. */
+/* Parses the header line without its newline. Fails without a size, and for kinds of chroma that climg does
+ * not read. */
 enum status y4m_parse(const char *header, struct y4m *stream, struct error *error);
 
-/* Copies a header line and changes its width and height. */
+/* Copies a header line and changes its width and height. Fails if it does not fit. */
 enum status y4m_print(const char *header, uint32_t width, uint32_t height, char text[Y4M_HEADER],
                       struct error *error);
 
