@@ -388,6 +388,8 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
         if (status == STATUS_OK)
             status = reader_next_page(job->reader, &more, &result->error);
         if (status == STATUS_OK && more)
+            job_note_samples(job, worker->context->settings);
+        if (status == STATUS_OK && more)
             status = job_resolve_chain(job, worker, &result->error);
         if (status == STATUS_OK && more)
             status = job_check_more(job, &result->error);

@@ -34,6 +34,7 @@ struct result {
     enum sample_type output_type;
     bool as_floats; /* samples were converted to 32-bit floats in between */
     struct clipping clipping;
+    bool conversion_clips;        /* the sample types of a page make clipping possible, even without stages */
     char warnings[WARNINGS_SIZE]; /* different lines */
 
     /* Findings of stages on the first page. */
