@@ -127,8 +127,10 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     result->output_type = page->out.type;
     result->conversion_clips =
         result->conversion_clips || transfer_clips(job->samples, page->out.type, false);
-    result->as_floats = result->as_floats || sample_is_float(page->input_conversion.type) ||
-                        !plan_keeps_file_samples(plan, &page->input_conversion, &page->output_conversion);
+    result->as_floats = result->as_floats ||
+                        (sample_size(page->out.type) == sizeof(float) &&
+                         (sample_is_float(page->input_conversion.type) ||
+                          !plan_keeps_file_samples(plan, &page->input_conversion, &page->output_conversion)));
     if (page->output_conversion.counts_clipping)
         result->clipping.samples +=
             (uint64_t)page->out.width * page->out.height * (uint64_t)page->out.channels;
@@ -300,7 +302,7 @@ void job_finish(struct job *job, const struct worker *worker, enum status status
             result->bytes_out = (uint64_t)info.st_size;
         warn_of_clipping(worker, result);
         /* An output of 8 or 16 bits loses nothing by 32-bit floats. */
-        if (job->rounded && result->as_floats && sample_size(result->output_type) == sizeof(float))
+        if (job->rounded && result->as_floats)
             result_warn(result, "has samples with more digits than 32-bit floats hold; they were rounded");
     }
 }

@@ -241,6 +241,14 @@ def test_signs_that_are_lost_are_told(tmp_path, rng):
 
 # ---------------------------------------------------------------- more digits than floats have
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_rounding_of_one_page_is_told(tmp_path, order):
+    with tifffile.TiffWriter(tmp_path / "in.tif") as file:
+        for samples in [np.array([[1, 2 ** 24 + 1]], np.uint32), np.zeros((4, 4), np.uint8)][::order]:
+            file.write(samples)
+    assert "more digits" in harness.run(tmp_path / "in.tif", tmp_path / "out.tif").err
+
+
 @pytest.mark.parametrize("samples, told", [
     (np.array([[0, 1, 2 ** 24, 2 ** 32 - 1, 2 ** 31]], np.uint32), False), (np.array([[1, 2 ** 24 + 1]], np.uint32), True),
     (np.array([[-2 ** 31, 2 ** 31 - 1, -2 ** 24]], np.int32), False), (np.array([[-2 ** 24 - 1]], np.int32), True),
