@@ -76,6 +76,7 @@ static struct change describe_change(const struct job *job, const struct page *p
 {
     const struct image_info *in = reader_info(job->reader), *out = &page->out;
     const struct shape decoded = job_shape(job), shape = shape_full(&decoded);
+    const struct colour_space *space = plan_output(page->plan)->space;
     return (struct change){
         .in_width = (uint32_t)shape.width,
         .in_height = (uint32_t)shape.height,
@@ -92,7 +93,8 @@ static struct change describe_change(const struct job *job, const struct page *p
         .rescaled = is_rescaled(job, page),
         .reoriented = job->orientation > 0,
         .new_geometry = chain_caps(&job->chain).new_geometry,
-        .space = plan_output(page->plan)->space != job->space ? plan_output(page->plan)->space : NULL};
+        .recoloured = (space != NULL && space != job->space) || in->colour_model != COLOUR_MODEL_RGB,
+        .space = space != job->space ? space : NULL};
 }
 
 /* Fills in the output's metadata from the input's. A later step overwrites the texts of an earlier one. */
@@ -385,6 +387,8 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
         job->page += video->part + 1 >= video->parts;
         if (status == STATUS_OK)
             status = reader_next_page(job->reader, &more, &result->error);
+        if (status == STATUS_OK && more)
+            job_note_samples(job, worker->context->settings);
         if (status == STATUS_OK && more)
             status = job_resolve_chain(job, worker, &result->error);
         if (status == STATUS_OK && more)

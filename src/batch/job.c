@@ -347,15 +347,24 @@ enum sample_type job_input_type(const struct job *job)
                                 : reader_info(job->reader)->type;
 }
 
-/* Sets job->samples, `low` and `high`. For --range auto reads the whole input. */
-static enum status choose_range(struct job *job, const struct settings *settings, struct error *error)
+void job_note_samples(struct job *job, const struct settings *settings)
 {
     const double unit = sample_full_scale(reader_info(job->reader)->type);
     if (job->is_stack_result)
-        return STATUS_OK;
+        return;
     job->samples = job_input_type(job);
+    if (settings->range.automatic)
+        return;
     job->low = settings->range.low / unit;
     job->high = settings->range.high / unit;
+}
+
+/* Sets job->samples, `low` and `high`. For --range auto reads the whole input. */
+static enum status choose_range(struct job *job, const struct settings *settings, struct error *error)
+{
+    job_note_samples(job, settings);
+    if (job->is_stack_result)
+        return STATUS_OK;
     if (settings->range.given && job->pyramid)
         return fail(error, STATUS_FAILED, "holds coefficients, which have no range; leave --range out");
     return settings->range.automatic ? reader_measure(job->reader, &job->low, &job->high, error) : STATUS_OK;

@@ -62,10 +62,10 @@ struct job {
     struct chain chain;          /* for the current page */
     int orientation;    /* TIFF's, 2 to 8, if `chain` begins with the stage that turns the page; else 0 */
     char measured[160]; /* what job_measure found, for people; may be empty */
-    struct chain chroma_chain;    /* for the chroma planes of video */
-    bool has_chroma_chain;        /* set with the plan of the first page of luma */
-    struct coefficients *pyramid; /* the description of a coefficient file; else NULL */
-    enum sample_type samples;     /* of the input, or of the image that a coefficient file was made from */
+    struct chain chroma_chain;        /* for the chroma planes of video */
+    bool has_chroma_chain;            /* set with the plan of the first page of luma */
+    struct coefficients *pyramid;     /* the description of a coefficient file; else NULL */
+    enum sample_type samples;         /* of the page, or of the image that a coefficient file was made from */
     const struct colour_space *space; /* of the page, a reference; NULL: unknown, or no stage needs it */
     char space_warning[160];          /* how the page's space is not respected; may be empty */
     double low, high; /* with --range: the values that become 0 and full scale; fractions of full scale if the
@@ -128,6 +128,9 @@ enum status job_check_more(const struct job *job, struct error *error);
 /* True if the input is one image in a regular file and is not copied. This and the following functions need
  * an open job. */
 bool job_is_one_image(const struct job *job);
+
+/* Sets `samples`, and `low` and `high` unless --range auto measured them, for the current page. */
+void job_note_samples(struct job *job, const struct settings *settings);
 
 /* Return for the input's current page: its shape as it is decoded, the conversion of its samples to values,
  * its sample type, and the sample type of the output. */

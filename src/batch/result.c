@@ -125,8 +125,12 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     /* Add to the sums over pages. Samples become floats unless stages only move them. */
     result->pixels += (uint64_t)in.width * (uint64_t)in.height;
     result->output_type = page->out.type;
-    result->as_floats = result->as_floats || sample_is_float(page->input_conversion.type) ||
-                        !plan_keeps_file_samples(plan, &page->input_conversion, &page->output_conversion);
+    result->conversion_clips =
+        result->conversion_clips || transfer_clips(job->samples, page->out.type, false);
+    result->as_floats = result->as_floats ||
+                        (sample_size(page->out.type) == sizeof(float) &&
+                         (sample_is_float(page->input_conversion.type) ||
+                          !plan_keeps_file_samples(plan, &page->input_conversion, &page->output_conversion)));
     if (page->output_conversion.counts_clipping)
         result->clipping.samples +=
             (uint64_t)page->out.width * page->out.height * (uint64_t)page->out.channels;
@@ -249,16 +253,15 @@ enum { CLIPPING_TOLERATED = 1 /* percent of the samples: up to here there is no 
 
 /* Warns of clipped values. Only with --verbose if --range was given, as the user requested the clipping, or
  * if stages clipped few samples, as happens in most pictures. */
-static void warn_of_clipping(const struct job *job, const struct worker *worker, struct result *result)
+static void warn_of_clipping(const struct worker *worker, struct result *result)
 {
     const struct clipping *clipping = &result->clipping;
     const struct settings *settings = worker->context->settings;
-    /* True if the sample types make clipping possible, even without stages. */
-    const bool conversion_clips = transfer_clips(job->samples, result->output_type, false);
     const double percent = 100.0 * (double)clipping->beyond / (double)clipping->samples;
-    const bool is_warned = !settings->range.given && (conversion_clips || percent > CLIPPING_TOLERATED);
+    const bool is_warned =
+        !settings->range.given && (result->conversion_clips || percent > CLIPPING_TOLERATED);
     char text[256] = "";
-    if (clipping->beyond > 0 && is_warned && !conversion_clips && !settings->verbose)
+    if (clipping->beyond > 0 && is_warned && !result->conversion_clips && !settings->verbose)
         text_append(text, sizeof text, "%.3g%% of the samples became pure black or white by the stages",
                     percent);
     else if (clipping->beyond > 0 && (settings->verbose || is_warned))
@@ -268,7 +271,7 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
             (unsigned long long)clipping->beyond, (unsigned long long)clipping->samples, percent,
             sample_name(result->output_type),
             !is_warned ? ""
-            : conversion_clips
+            : result->conversion_clips
                 ? "; --range MIN,MAX or --range auto maps values to full scale, --depth float keeps them"
                 : "; a TIFF with --depth float keeps them");
     result_warn(result, text);
@@ -297,9 +300,9 @@ void job_finish(struct job *job, const struct worker *worker, enum status status
         if (!job_is_stack_input(job) && strcmp(job->output, "-") != 0 && stat(job->output, &info) == 0 &&
             S_ISREG(info.st_mode))
             result->bytes_out = (uint64_t)info.st_size;
-        warn_of_clipping(job, worker, result);
+        warn_of_clipping(worker, result);
         /* An output of 8 or 16 bits loses nothing by 32-bit floats. */
-        if (job->rounded && result->as_floats && sample_size(result->output_type) == sizeof(float))
+        if (job->rounded && result->as_floats)
             result_warn(result, "has samples with more digits than 32-bit floats hold; they were rounded");
     }
 }

@@ -32,8 +32,9 @@ struct result {
     uint64_t bytes_in, bytes_out; /* sizes of the files; 0: unknown */
     int frames;                   /* number of frames of video that were read */
     enum sample_type output_type;
-    bool as_floats; /* samples were converted to 32-bit floats in between */
+    bool as_floats; /* samples of 4 bytes were converted to floats in between */
     struct clipping clipping;
+    bool conversion_clips;        /* the sample types of a page make clipping possible, even without stages */
     char warnings[WARNINGS_SIZE]; /* different lines */
 
     /* Findings of stages on the first page. */

@@ -40,38 +40,47 @@ static bool is_whole(double value)
     return fabs(value - round(value)) < 2e-4;
 }
 
-/* Writes the JFIF segment, which contains the resolution as a unit and two numbers of 16 bits. */
-static enum status write_jfif(FILE *file, const struct metadata *metadata, struct error *error)
+enum { JFIF_RATIO, JFIF_INCH, JFIF_CENTIMETRE };
+
+/* Returns the resolution in JFIF's units. False: it is absent or not of 16 bits. */
+static bool find_density(const struct metadata *metadata, int *unit, double *across, double *down)
 {
-    enum { JFIF_RATIO, JFIF_INCH, JFIF_CENTIMETRE };
     const double inch = 0.0254, centimetre = 0.01; /* metres */
     double x = metadata->x_resolution, y = metadata->y_resolution;
-    int unit = JFIF_RATIO, exif_unit;
+    int exif_unit;
 
+    *unit = JFIF_RATIO;
     /* Pixels per metre become pixels per inch, or per centimetre if only those are whole numbers. Without a
        resolution in the metadata, use EXIF's. */
     if (metadata->resolution_unit == RESOLUTION_RATIO) {
-        const double scale = is_whole(x) && is_whole(y) ? 1 : 10000 / fmax(x, y);
+        const double most = fmax(x, y),
+                     scale = is_whole(x) && is_whole(y) && most <= UINT16_MAX ? 1 : 10000 / most;
         x *= scale;
         y *= scale;
     } else if (metadata->resolution_unit == RESOLUTION_PER_METRE) {
         const bool metric = !(is_whole(x * inch) && is_whole(y * inch)) && is_whole(x * centimetre) &&
                             is_whole(y * centimetre);
-        unit = metric ? JFIF_CENTIMETRE : JFIF_INCH;
+        *unit = metric ? JFIF_CENTIMETRE : JFIF_INCH;
         x *= metric ? centimetre : inch;
         y *= metric ? centimetre : inch;
     } else if (exif_resolution(&metadata->exif, &x, &y, &exif_unit)) {
-        unit = exif_unit - 1; /* EXIF counts the same units from 1 */
+        *unit = exif_unit - 1; /* EXIF counts the same units from 1 */
     } else {
-        x = y = 1;
+        return false;
     }
+    *across = round(x);
+    *down = round(y);
+    return *across >= 1 && *across <= UINT16_MAX && *down >= 1 && *down <= UINT16_MAX;
+}
 
-    /* 1:1 without a unit means that the resolution is unknown. */
-    x = round(x);
-    y = round(y);
-    if (!(x >= 1 && x <= UINT16_MAX && y >= 1 && y <= UINT16_MAX)) {
+/* Writes the JFIF segment, which contains the resolution as a unit and two numbers of 16 bits. */
+static enum status write_jfif(FILE *file, const struct metadata *metadata, struct error *error)
+{
+    int unit;
+    double x, y;
+    if (!find_density(metadata, &unit, &x, &y)) {
         unit = JFIF_RATIO;
-        x = y = 1;
+        x = y = 1; /* without a unit: the resolution is unknown */
     }
     const unsigned across = (unsigned)x, down = (unsigned)y;
     const unsigned char numbers[] = {(unsigned char)unit,
@@ -209,7 +218,11 @@ bool jpeg_holds_icc(const struct blob *icc, int channels)
 void jpeg_leave_out(struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;
+    double x, y;
+    int unit;
     metadata_leave_out_languages(metadata);
+    if (metadata->resolution_unit != RESOLUTION_ABSENT && !find_density(metadata, &unit, &x, &y))
+        metadata_leave_out(metadata, "the resolution");
     if (!exif_fits(&metadata->exif))
         metadata_leave_out(metadata, "EXIF, which is larger than 64 KiB");
     if (metadata->icc.data == NULL && !metadata->srgb &&

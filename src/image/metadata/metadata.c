@@ -137,8 +137,13 @@ enum status metadata_add_text(struct metadata *metadata, const struct text_entry
     size_t size = 0;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         size += fields[i].from == NULL ? 0 : strlen(fields[i].from);
-    if (entry->value[0] == '\0' && strcmp(entry->key, XMP_KEY) == 0)
+    const bool is_xmp = entry->item == NULL && strcmp(entry->key, XMP_KEY) == 0;
+    if (is_xmp && entry->value[0] == '\0')
         return STATUS_OK;
+    if (is_xmp && metadata_find_text(metadata, XMP_KEY) != NULL) {
+        metadata_leave_out(metadata, "a second XMP");
+        return STATUS_OK;
+    }
     if (metadata->text_count == TEXTS_MAX || size > BYTES_MAX - metadata->bytes) {
         metadata_leave_out(metadata, "texts beyond the limit");
         return STATUS_OK;

@@ -115,7 +115,7 @@ enum status metadata_set_text(struct metadata *metadata, const char *key, const 
                               struct error *error);
 
 /* Appends a copy of a text; several may have one key. A text beyond the limits of metadata.c is added to
- * left_out instead. Ignores an empty XMP. */
+ * left_out instead, and so is a second XMP. Ignores an empty XMP. */
 enum status metadata_add_text(struct metadata *metadata, const struct text_entry *entry, struct error *error);
 
 /* Remove all texts with that key, or the text at that index. */
@@ -160,7 +160,8 @@ struct change {
     bool rescaled;     /* a sample value has another meaning: by --depth, --range, --invert, or a palette */
     bool reoriented;   /* pixels were turned by the orientation, which becomes 1 */
     bool new_geometry; /* output positions do not correspond to input positions (struct stage_caps) */
-    const struct colour_space *space; /* the output's, if colours were converted; else NULL */
+    bool recoloured;   /* colours were converted, by the chain or from CMYK or L*a*b* by the reader */
+    const struct colour_space *space; /* the output's, if the chain converted colours; else NULL */
 };
 
 /* True if the size or the map of pixels changes. */

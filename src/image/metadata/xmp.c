@@ -160,7 +160,7 @@ void xmp_update(struct metadata *metadata, const struct change *change)
     const bool is_untrue[] = {[XMP_ALWAYS] = true,
                               [XMP_REORIENTED] = change->reoriented,
                               [XMP_MOVED] = change_moves(change),
-                              [XMP_RECOLOURED] = change->space != NULL,
+                              [XMP_RECOLOURED] = change->recoloured,
                               [XMP_PROCESSED] = change->processed};
     const struct text_entry *xmp = metadata_find_text(metadata, XMP_KEY);
     for (size_t i = 0; xmp != NULL && i < sizeof xmp_properties / sizeof xmp_properties[0]; i++)

@@ -114,6 +114,10 @@ static enum status parse_exif(struct png_session *session, const png_unknown_chu
         return png_leave_out(session, "EXIF, which is damaged");
     if (!png_session_reserve_budget(session, chunk->size))
         return STATUS_OK;
+    if (session->metadata->exif.data != NULL) { /* of a text, which is older than the chunk's specification */
+        blob_free(&session->metadata->exif);
+        metadata_leave_out(session->metadata, "a second EXIF");
+    }
     return metadata_add_exif(session->metadata, chunk->data, chunk->size, session->error);
 }
 

@@ -90,9 +90,7 @@ static enum status add_raw_profile(const struct text_entry *entry, struct metada
     *is_profile = is_xmp || ifd_source_of_blob(&bytes, &source, &ifd);
     const struct text_entry xmp = {
         .key = (char *)(uintptr_t)XMP_KEY, .value = (char *)bytes.data, .compressed = entry->compressed};
-    if (is_xmp && metadata_text(metadata, XMP_KEY) != NULL)
-        metadata_leave_out(metadata, "a second XMP");
-    else if (is_xmp)
+    if (is_xmp)
         status = metadata_add_text(metadata, &xmp, error);
     else if (*is_profile)
         status = metadata_add_exif(metadata, bytes.data, bytes.size, error);

@@ -33,8 +33,10 @@ static void write_resolution(TIFF *tiff, const struct metadata *metadata)
     } else if (!exif_resolution(&metadata->exif, &x, &y, &unit)) {
         return;
     }
-    TIFFSetField(tiff, TIFFTAG_XRESOLUTION, x);
-    TIFFSetField(tiff, TIFFTAG_YRESOLUTION, y);
+    /* libtiff would write infinity for more than a RATIONAL holds. */
+    const double most = 0x1.fffffep31;
+    TIFFSetField(tiff, TIFFTAG_XRESOLUTION, fmin(x, most));
+    TIFFSetField(tiff, TIFFTAG_YRESOLUTION, fmin(y, most));
     TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, unit);
 }
 

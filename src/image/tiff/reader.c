@@ -256,7 +256,7 @@ static enum status open_page(struct tiff_reader *reader, int page, struct error 
             return STATUS_FAILED;
     }
     reader->base.uncompressed = reader->layout.compression == COMPRESSION_NONE && !reader->layout.separate &&
-                         !reader->layout.tiled && reader->unconverted == NULL;
+                                !reader->layout.tiled && reader->unconverted == NULL;
     reader->base.memory = reader->decoder.memory + tiff_prefetch_memory(reader->prefetch);
 
     /* Metadata and description. */
@@ -266,7 +266,9 @@ static enum status open_page(struct tiff_reader *reader, int page, struct error 
         return STATUS_FAILED;
     tiff_layout_describe(tiff, &reader->layout, reader->table.wide_palette, &reader->base.info);
     reader->base.info.page_name = reader->page_name;
-    if (reader->layout.separate || description_is_truncated(metadata))
+    /* Rows have other channels than the file, or another order of them. */
+    if (reader->layout.separate || reader->layout.palette ||
+        reader->layout.colour_model != COLOUR_MODEL_RGB || description_is_truncated(metadata))
         description_drop_tifffile(metadata);
     if (page == 1 || page == reader->base.options.page) {
         if ((reader->pages.non_page_types & FILETYPE_MASK) != 0)

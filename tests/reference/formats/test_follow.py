@@ -46,6 +46,16 @@ def test_shape_of_separate_planes(tmp_path, rng):
     assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), np.moveaxis(samples, 0, 2))
 
 
+@pytest.mark.parametrize("photometric, shape", [("separated", (3, 40, 60, 4)), ("palette", (3, 40, 60))])
+def test_shape_of_other_channels(tmp_path, rng, photometric, shape):
+    """CMYK and indices become RGB: by the shape of the input tifffile would find one page of three."""
+    tables = {"colormap": rng.integers(0, 65536, (3, 256)).astype(np.uint16)} if photometric == "palette" else {}
+    tifffile.imwrite(tmp_path / "in.tif", noise(rng, *shape), photometric=photometric, **tables)
+    harness.run(tmp_path / "in.tif", tmp_path / "out.tif")
+    assert DESCRIPTION not in harness.tiff_tags(tmp_path / "out.tif")
+    assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), np.stack(harness.read_pages(tmp_path / "out.tif")))
+
+
 def test_shape_of_one_page_of_many(tmp_path, rng):
     stack = noise(rng, 5, 40, 60)
     tifffile.imwrite(tmp_path / "in.tif", stack, photometric="minisblack", metadata={"name": "cells"})
@@ -279,6 +289,15 @@ def test_xmp(tmp_path, rng, form, options, lost):
         assert (people in said) == bool(names & lost)
 
 
+def test_xmp_of_cmyk(tmp_path, rng):
+    """Its profile is of inks; the output's is sRGB's."""
+    xmp = make_xmp("attributes").replace("xmlns:tiff", 'xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/" photoshop:ICCProfile="FOGRA39" xmlns:tiff')
+    tifffile.imwrite(tmp_path / "in.tif", noise(rng, 4, 6, 4), photometric="separated", extratags=[(700, "B", len(xmp), xmp.encode(), True)])
+    said = harness.run("-v", tmp_path / "in.tif", tmp_path / "out.tif").err
+    made = harness.tiff_tags(tmp_path / "out.tif")[700].decode()
+    assert "FOGRA39" not in made and read_xmp(made) == XMP_SAID and "XMP's colour space" in said
+
+
 @pytest.mark.parametrize("text", ["<tiff:ImageWidth>60" * 200000, "<tiff:ImageWidth " * 200000, ' tiff:ImageWidth="60' * 200001, "<tiff:ImageWidth/>" * 200000,
                                   "tiff:ImageWidth" * 200000, "<tiff:ImageWidth>60</x>" * 200000], ids=lambda text: text[:30])
 def test_xmp_that_is_odd(tmp_path, rng, text):
@@ -341,14 +360,27 @@ def test_other_texts_stay_texts(tmp_path, chunks):
     assert made.chunk("eXIf") is None and made.texts().items() >= dict([pngfile.parse_text(*chunks[0])]).items()
 
 
-def test_what_two_chunks_say(tmp_path):
-    """eXIf is EXIF's place; of the same in a text it is said that it is left out."""
+@pytest.mark.parametrize("reverse", [False, True])
+def test_what_two_chunks_say(tmp_path, reverse):
+    """eXIf is EXIF's place, in any order; of the same in a text it is said that it is left out."""
     exif = Image.Exif()
     exif[271] = "Second"
     first, second = exif_with_thumbnail(bytes(9)), exif.tobytes()[6:]
-    pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 3), np.uint8), chunks=[("eXIf", first), raw_profile("exif", b"Exif\0\0" + second)])
+    chunks = [("eXIf", first), raw_profile("exif", b"Exif\0\0" + second)]
+    pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 3), np.uint8), chunks=chunks[::-1] if reverse else chunks)
     said = harness.run("-v", tmp_path / "in.png", tmp_path / "out.png").err
     assert "left out: a second EXIF\n" in said and pngfile.read_png(tmp_path / "out.png").chunk("eXIf") == first
+
+
+@pytest.mark.parametrize("name", ["out.png", "out.jpg", "out.tif"])
+def test_two_of_xmp(tmp_path, name):
+    """The first follows, the second is left out: its size would stay."""
+    xmp = make_xmp("attributes").encode()
+    chunk = ("iTXt", b"XML:com.adobe.xmp\0\0\0\0\0" + xmp)
+    pngfile.write_png(tmp_path / "in.png", np.zeros((40, 60, 3), np.uint8), chunks=[chunk, raw_profile("xmp", xmp), chunk])
+    said = harness.run("-v", tmp_path / "in.png", "--rotate", "90", tmp_path / name).err
+    made = (tmp_path / name).read_bytes()
+    assert "a second XMP" in said and made.count(b"<x:xmpmeta") == 1 and b"ImageWidth" not in made
 
 
 REPEATED = {"exif:PixelXDimension", "tiff:ImageWidth", "EXIF:Orientation", "exif:Make"}

@@ -279,6 +279,14 @@ def test_texts_of_other_formats(tmp_path, rng):
         assert ((tmp_path / "out.jpg").stat().st_ino != made) == again
 
 
+@pytest.mark.parametrize("chunk, dots", [((100_000, 50_000, 0), b"\0\x27\x10\x13\x88"), ((5, 5, 1), None), ((2**31 - 1, 11811, 1), None)])
+def test_resolution_beyond_jfif(tmp_path, rng, chunk, dots):
+    """An aspect ratio is scaled to 16 bits; a resolution that does not fit them is named."""
+    pngfile.write_png(tmp_path / "in.png", jpegfile.picture(rng, 9, 9), chunks=[("pHYs", struct.pack(">IIB", *chunk))])
+    said = harness.run("-v", tmp_path / "in.png", tmp_path / "out.jpg").err
+    assert (tmp_path / "out.jpg").read_bytes()[13:18] == (dots or b"\0\0\1\0\1") and ("left out: the resolution" in said) == (dots is None)
+
+
 def test_strip(tmp_path, photographs):
     """All goes but what says how pixels are to be seen."""
     harness.run("--strip", photographs / "canon.jpg", "--invert", tmp_path / "out.jpg")

@@ -183,6 +183,15 @@ def test_time_in_words_is_no_tag(tmp_path, said, is_tag):
     assert pngfile.read_png(tmp_path / "back.png").texts()["Creation Time"] == said
 
 
+def test_resolution_beyond_a_rational(tmp_path):
+    """Per inch it would take more than 32 bits, which libtiff writes as a division by 0."""
+    tifffile.imwrite(tmp_path / "in.tif", np.zeros((4, 4), np.uint8), resolution=(4_000_000_000, 300), resolutionunit=3)
+    harness.run(tmp_path / "in.tif", tmp_path / "out.tif")
+    with tifffile.TiffFile(tmp_path / "out.tif") as image:
+        (x, of), y = (image.pages[0].tags[name].value for name in ("XResolution", "YResolution"))
+    assert of == 1 and x > 4_294_000_000 and y == (762, 1)
+
+
 @pytest.mark.parametrize("stages, dots", [([], 300), (["--scale", "1/2"], 150)])
 def test_resolution_that_only_exif_says(tmp_path, stages, dots):
     """A PNG as Pillow writes it; other EXIF items outside of its directories are named if TIFF has no tag for them."""

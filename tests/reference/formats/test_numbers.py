@@ -83,6 +83,27 @@ def test_floats_inside_are_not_spoken_of(tmp_path, rng):
     assert harness.run(tmp_path / "in.tif", "--blur", "1", "--depth", "8", tmp_path / "out.tif").err == ""
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_pages_of_different_types(tmp_path, order):
+    """The floats of one page are clipped, not by stages, whatever the other page is; and only PAM's own types are spoken of."""
+    floats = np.full((20, 20), 0.5, np.float32)
+    floats[0, 0] = 2
+    with tifffile.TiffWriter(tmp_path / "in.tif") as file:
+        for samples in [floats, np.zeros((20, 20), np.uint8)][::order]:
+            file.write(samples)
+    said = harness.run(tmp_path / "in.tif", tmp_path / "out.pam").err
+    assert said.count("\n") == 1 and "1 of 400 values (0.25%) are outside the range" in said
+
+
+def test_range_of_pages_of_different_types(tmp_path):
+    """It has the values of each page, not their shares of the first page's full scale."""
+    with tifffile.TiffWriter(tmp_path / "in.tif") as file:
+        for dtype in (np.uint8, np.uint16, np.int8, np.float32):
+            file.write(np.full((4, 4), 50, dtype))
+    harness.run(tmp_path / "in.tif", "--range", "0,100", "--depth", "8", tmp_path / "out.tif")
+    assert all((page == 128).all() for page in harness.read_pages(tmp_path / "out.tif"))
+
+
 def test_ringing_of_integers_is_told_with_verbose(tmp_path, rng):
     samples = rng.integers(0, 2, (40, 40, 1)).astype(np.uint8) * 255
     pngfile.write_png(tmp_path / "in.png", samples)
@@ -219,6 +240,14 @@ def test_signs_that_are_lost_are_told(tmp_path, rng):
 
 
 # ---------------------------------------------------------------- more digits than floats have
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_rounding_of_one_page_is_told(tmp_path, order):
+    with tifffile.TiffWriter(tmp_path / "in.tif") as file:
+        for samples in [np.array([[1, 2 ** 24 + 1]], np.uint32), np.zeros((4, 4), np.uint8)][::order]:
+            file.write(samples)
+    assert "more digits" in harness.run(tmp_path / "in.tif", tmp_path / "out.tif").err
+
 
 @pytest.mark.parametrize("samples, told", [
     (np.array([[0, 1, 2 ** 24, 2 ** 32 - 1, 2 ** 31]], np.uint32), False), (np.array([[1, 2 ** 24 + 1]], np.uint32), True),
