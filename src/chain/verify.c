@@ -130,7 +130,9 @@ static enum status draw_pieces(struct page_tap *tap, struct error *error)
         struct interval needed[MAX_CHAIN + 1] = {{0, 0}};
         piece->out = (struct interval){begin, end};
         plan_rows(plan, piece->out, needed);
-        piece->in = needed[0];
+        /* An analysis pass needs all rows that enter the stages. With moved samples, needed[0] has them. */
+        piece->in = plan->moved_steps == 0 && plan_may_need_analysis(plan) ? rows_full(plan->shapes[0].height)
+                                                                           : needed[0];
         piece->inputs =
             allocate_zeroed((size_t)tap->in_pages, sizeof *piece->inputs, "rows to verify", error);
         if (!piece->inputs)

@@ -49,6 +49,15 @@ def test_nothing_is_found_where_nothing_is_wrong(folder, rng, chain):
             climg(folder, {"CLIMG_SLICE": str(rng.choice([20, 1000]))}, *chain, "--verify=100", "-m", memory, "out.tif")
 
 
+@pytest.mark.parametrize("chain", (["--levels", "auto"], ["--negative"], ["--denoise"]), ids=lambda chain: chain[0])
+def test_whole_picture_is_analysed_again(folder, rng, chain):
+    """The output needs a part of the rows, and the analysis all of them."""
+    write_input(folder, rng, "uint8", 3)
+    for cut in (["--crop", "40x20+9+30"], ["--warp", "1 0 0 0 1 20"]):
+        climg(folder, {}, *chain, *cut, "--verify=100", "out.tif")
+        climg(folder, {}, *cut, *chain, "--verify=100", "out.tif")
+
+
 def count_launches(folder, env, chain, output):
     """Launches that give samples, when nothing is verified and the image is one slice."""
     climg(folder, {**env, "WRONG": "count"}, *chain, output)
