@@ -41,7 +41,7 @@ enum status verifier_open(struct verifier *verifier, const struct run *run, cons
         device_close(device);
         return status;
     }
-    if (!verify->device)
+    if (device->id == opened->id)
         device->variant = opened->variant == VARIANT_CPU ? VARIANT_GPU : VARIANT_CPU;
     device->event_log = &verifier->event_log;
     timing_begin(&verifier->timing, false);

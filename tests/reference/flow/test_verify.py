@@ -140,6 +140,14 @@ def test_other_device_and_timing(folder, rng):
     assert said.count("no OpenCL device fits") == 1
 
 
+def test_the_same_device_uses_its_other_kernels(folder, rng, wrong_sample):
+    env = {**wrong_sample, "WRONG_NOTE": str(folder / "note"), "WRONG": "planes", "WRONG_SEED": "1", "WRONG_AT": "0"}
+    write_input(folder, rng, "float32", 3)
+    device = json.loads(harness.run("--list-devices=json").out)[0]["name"]
+    said = climg(folder, env, "-d", "0", "--blur", "2", "--edge", "wrap", f"--verify={device}", "out.tif", status=1)
+    assert {"kernels for CPUs", "kernels for GPUs"} == set(re.findall(r"kernels for .PUs", said)), said
+
+
 def test_trace(folder, rng):
     """It is a part of encoding, in the writer's row."""
     write_input(folder, rng, "uint8", 1)
