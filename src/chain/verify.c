@@ -47,8 +47,7 @@ enum status verifier_open(struct verifier *verifier, const struct run *run, cons
     timing_begin(&verifier->timing, false);
     verifier->event_log.timing = &verifier->timing;
     run_init(&verifier->run, device, MEMORY_BUFFER, run->edge);
-    verifier->run.limits.device = run->limits.device;
-    verifier->run.limits.host = run->limits.host;
+    verifier->run.limits = run->limits;
     verifier->open = true;
     return STATUS_OK;
 }
