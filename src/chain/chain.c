@@ -55,8 +55,6 @@ static enum status step_parse(struct step *step, const char *value, const struct
 /* Inserts a step at `index`. The chain owns it after success. */
 static enum status insert_step(struct chain *chain, size_t index, struct step step, struct error *error)
 {
-    if (chain->count == MAX_CHAIN)
-        return fail(error, STATUS_USAGE, "a chain has at most %d stages", MAX_CHAIN);
     struct step *steps = realloc(chain->steps, (chain->count + 1) * sizeof *steps);
     if (steps == NULL)
         return fail_memory(error, "out of memory for the chain");

@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Most steps of a chain, with the mosaics that chain_resolve adds. Arrays of row ranges on the stack have
- * this size. */
-enum { MAX_CHAIN = 256 };
+/* Most steps that a user writes, and most with those that are inserted, such as mosaics. Arrays of row ranges
+ * on the stack have MAX_CHAIN elements. */
+enum { MAX_WRITTEN = 256, MAX_CHAIN = 2 * MAX_WRITTEN };
 
 /* A stage with its parameters. */
 struct step {

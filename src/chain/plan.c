@@ -48,6 +48,8 @@ void plan_rows(const struct plan *plan, struct interval out, struct interval *ro
 {
     const struct step *analysis = plan->analysis;
     const struct shape *last = plan_output(plan);
+    /* The pages of a coefficient file are read once, so no analysis pass can read them before. */
+    const bool is_whole = plan->shapes[0].kind == KIND_PYRAMID && plan_may_need_analysis(plan);
     rows[plan->chain->count] =
         analysis ? rows_with_border(analysis->stage->analysis->rows(analysis->params, last, out),
                                     last->height, plan->edge)
@@ -57,7 +59,9 @@ void plan_rows(const struct plan *plan, struct interval out, struct interval *ro
         const struct shape *in = &plan->shapes[i - 1];
         /* Samples are moved before the first slice, and all at once. */
         const struct interval needed = i <= plan->moved_steps ? rows_full(plan->shapes[i].height) : rows[i];
-        rows[i - 1] = rows_with_border(step->stage->rows(step->params, in, needed), in->height, plan->edge);
+        rows[i - 1] =
+            is_whole ? rows_full(in->height)
+                     : rows_with_border(step->stage->rows(step->params, in, needed), in->height, plan->edge);
     }
 }
 

@@ -41,14 +41,13 @@ enum status verifier_open(struct verifier *verifier, const struct run *run, cons
         device_close(device);
         return status;
     }
-    if (!verify->device)
+    if (device->id == opened->id)
         device->variant = opened->variant == VARIANT_CPU ? VARIANT_GPU : VARIANT_CPU;
     device->event_log = &verifier->event_log;
     timing_begin(&verifier->timing, false);
     verifier->event_log.timing = &verifier->timing;
     run_init(&verifier->run, device, MEMORY_BUFFER, run->edge);
-    verifier->run.limits.device = run->limits.device;
-    verifier->run.limits.host = run->limits.host;
+    verifier->run.limits = run->limits;
     verifier->open = true;
     return STATUS_OK;
 }
@@ -130,7 +129,9 @@ static enum status draw_pieces(struct page_tap *tap, struct error *error)
         struct interval needed[MAX_CHAIN + 1] = {{0, 0}};
         piece->out = (struct interval){begin, end};
         plan_rows(plan, piece->out, needed);
-        piece->in = needed[0];
+        /* An analysis pass needs all rows that enter the stages. With moved samples, needed[0] has them. */
+        piece->in = plan->moved_steps == 0 && plan_may_need_analysis(plan) ? rows_full(plan->shapes[0].height)
+                                                                           : needed[0];
         piece->inputs =
             allocate_zeroed((size_t)tap->in_pages, sizeof *piece->inputs, "rows to verify", error);
         if (!piece->inputs)

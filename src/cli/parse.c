@@ -98,6 +98,8 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     parser->has_stage = true;
     if (value == NULL)
         parser->unvalued_option = *option;
+    if (parser->command->chain.count == MAX_WRITTEN)
+        return fail(error, STATUS_USAGE, "a chain has at most %d stages", MAX_WRITTEN);
     /* If the value is wrong and looks like a file, the value was forgotten: --rotate out.png. A key may be a
      * file, as in --stack focus,depth=map.png. */
     enum status status = chain_add(&parser->command->chain, stage, value, error);

@@ -219,8 +219,9 @@ static int match_device(const struct device_table *table, const char *name)
     if (is_automatic(name))
         return choose_automatically(table);
     if (isdigit((unsigned char)name[0]) && name[strspn(name, "0123456789")] == '\0') {
-        long number = strtol(name, NULL, 10);
-        return number < table->count ? (int)number : -1;
+        const long number = strtol(name, NULL, 10);
+        if (number < MAX_DEVICES) /* else it is a part of a name: 3080 */
+            return number < table->count ? (int)number : -1;
     }
     bool gpu = strcasecmp(name, "gpu") == 0, cpu = strcasecmp(name, "cpu") == 0, fits[MAX_DEVICES];
     for (int i = 0; i < table->count; i++) {

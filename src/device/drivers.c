@@ -13,9 +13,9 @@
 #include "base/text.h"
 
 #include <CL/cl.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,14 +43,21 @@ static void find_icd_directory(char directory[PATH_MAX])
     strcpy(directory, "/etc/OpenCL/vendors");
 }
 
+/* True for the name of an .icd file, for scandir. */
+static int is_icd(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+    return dot && strcmp(dot, ".icd") == 0;
+}
+
 /* Calls `visit` with the library of each driver that the loader would load. Calls it for no driver if
  * OCL_ICD_VENDORS is a file, which then is the only driver. */
 static void each_library(const struct environment *environment,
                          void (*visit)(void *context, const char *library), void *context)
 {
     const char *folder = environment->icd_directory;
-    char directory[PATH_MAX], pattern[PATH_MAX + 8], library[PATH_MAX];
-    glob_t found;
+    char directory[PATH_MAX], path[PATH_MAX], library[PATH_MAX];
+    struct dirent **entries;
     if (folder && !is_directory(folder))
         return;
 
@@ -68,19 +75,21 @@ static void each_library(const struct environment *environment,
         find_icd_directory(directory);
         folder = directory;
     }
-    snprintf(pattern, sizeof pattern, "%s/*.icd", folder);
-    if (glob(pattern, 0, NULL, &found) != 0)
-        return;
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        FILE *file = fopen(found.gl_pathv[i], "r");
+    const int count = scandir(folder, &entries, is_icd, alphasort);
+    for (int i = 0; i < count; i++) {
+        FILE *file = snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name) < PATH_MAX
+                         ? fopen(path, "r")
+                         : NULL;
         if (file && fgets(library, sizeof library, file)) {
             library[strcspn(library, "\r\n")] = '\0';
             visit(context, library);
         }
         if (file)
             fclose(file);
+        free(entries[i]);
     }
-    globfree(&found);
+    if (count >= 0)
+        free(entries);
 }
 
 /* Counts a driver. Stores its library if it is the first one for CPUs. */

@@ -93,6 +93,9 @@ static void one_is_chosen_by_kind_number_or_name(void **state)
     means("tensor", "Tensor 1");
     means("portable", "pthread-core");
     means("oclgrind", "Oclgrind Simulator");
+    imagined_devices[6].name = "Graphics 3080";
+    means("3080", "Graphics 3080");
+    means_none("3090", "no OpenCL device fits \"3090\"");
     means_none("5", "no OpenCL device fits \"5\"; see --list-devices");
     means_none("asleep", "no OpenCL device fits \"asleep\"");
     means_none("Mute", "no OpenCL device fits \"Mute\"");

@@ -124,6 +124,18 @@ def test_limit_that_is_named_is_enough(tmp_path, rng, chain):
     harness.run("in.tif", "--memory-limit", number + unit, *chain, "out.png", cwd=tmp_path)
 
 
+def test_second_computation_names_the_whole_limit(tmp_path, rng):
+    """The first message is of the chain, the second of --verify, which has half of the limit."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, harness.Shape(900, 700, 3, "uint8")))
+    limit = "100 KiB"
+    for _ in range(2):
+        words = ["in.tif", "--memory-limit", limit.replace(" ", "")[:-2], "--blur", "3", "--verify=100", "out.ppm"]
+        said = harness.run(*words, cwd=tmp_path, status=1).err
+        assert f"of memory with --verify even in the smallest slices, and --memory-limit is {limit};" in said
+        limit = re.search(r"needs (\d+ .iB)", said).group(1)
+    harness.run(*words[:2], limit.replace(" ", "")[:-2], *words[3:], cwd=tmp_path)
+
+
 def test_pages_leave_no_memory_behind(tmp_path):
     """Each is larger than the one before: what was of use to that one isn't to this."""
     sides = range(200, 600, 16)

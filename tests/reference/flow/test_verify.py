@@ -49,6 +49,15 @@ def test_nothing_is_found_where_nothing_is_wrong(folder, rng, chain):
             climg(folder, {"CLIMG_SLICE": str(rng.choice([20, 1000]))}, *chain, "--verify=100", "-m", memory, "out.tif")
 
 
+@pytest.mark.parametrize("chain", (["--levels", "auto"], ["--negative"], ["--denoise"]), ids=lambda chain: chain[0])
+def test_whole_picture_is_analysed_again(folder, rng, chain):
+    """The output needs a part of the rows, and the analysis all of them."""
+    write_input(folder, rng, "uint8", 3)
+    for cut in (["--crop", "40x20+9+30"], ["--warp", "1 0 0 0 1 20"]):
+        climg(folder, {}, *chain, *cut, "--verify=100", "out.tif")
+        climg(folder, {}, *cut, *chain, "--verify=100", "out.tif")
+
+
 def count_launches(folder, env, chain, output):
     """Launches that give samples, when nothing is verified and the image is one slice."""
     climg(folder, {**env, "WRONG": "count"}, *chain, output)
@@ -129,6 +138,14 @@ def test_other_device_and_timing(folder, rng):
     (folder / "two.tif").write_bytes((folder / "in.tif").read_bytes())
     said = climg(folder, {}, "two.tif", "-j2", "--blur", "2", "--verify=nonesuch", "out/", status=1)
     assert said.count("no OpenCL device fits") == 1
+
+
+def test_the_same_device_uses_its_other_kernels(folder, rng, wrong_sample):
+    env = {**wrong_sample, "WRONG_NOTE": str(folder / "note"), "WRONG": "planes", "WRONG_SEED": "1", "WRONG_AT": "0"}
+    write_input(folder, rng, "float32", 3)
+    device = json.loads(harness.run("--list-devices=json").out)[0]["name"]
+    said = climg(folder, env, "-d", "0", "--blur", "2", "--edge", "wrap", f"--verify={device}", "out.tif", status=1)
+    assert {"kernels for CPUs", "kernels for GPUs"} == set(re.findall(r"kernels for .PUs", said)), said
 
 
 def test_trace(folder, rng):

@@ -107,6 +107,13 @@ def test_library_of_two_files(machine):
     assert len(re.findall(r"(?m)^\d+: ", listed)) == 2, listed
 
 
+def test_folder_with_a_pattern_in_its_name(machine):
+    (machine.folder / "[v]").mkdir()
+    (machine.folder / "vendors").rename(machine.folder / "[v]/vendors")
+    said, started = machine.invert("auto", OCL_ICD_VENDORS=f"{machine.folder}/[v]/vendors/")
+    assert not started and CPU_ONLY in said
+
+
 def test_a_library_that_is_not_there(machine):
     """Then all are loaded."""
     (machine.folder / "vendors/a-pocl.icd").write_text("/nowhere/libpocl.so\n")

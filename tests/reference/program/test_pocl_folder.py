@@ -151,6 +151,16 @@ def test_what_another_run_compiles_stays(tmp_path, cache):
     assert "emptied" in median(tmp_path, env, "-v") and not (folder / "AB").exists() and not markers(folder)
 
 
+def test_a_link_to_a_folder_is_emptied(tmp_path, cache):
+    env, folder = cache
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    (folder / "AB").mkdir()
+    (folder / "climg-running-of-a-crash").touch()
+    assert "emptied" in median(tmp_path, env, "-v") and not (folder / "AB").exists()
+    assert folder.is_symlink() and "emptied" not in median(tmp_path, env, "-v")
+
+
 @pytest.mark.parametrize("number, marked", [(signal.SIGTERM, False), (signal.SIGKILL, True), (signal.SIGABRT, True)])
 def test_runs_that_are_ended(tmp_path, cache, number, marked):
     """A signal that asks for the end is no crash."""

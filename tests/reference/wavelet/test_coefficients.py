@@ -146,6 +146,18 @@ def test_coefficient_files_become_mosaics(tmp_path, rng):
         assert np.array_equal(direct, detour)
 
 
+@pytest.mark.parametrize("options", [[], ["--compression", "none"]], ids=["compressed", "uncompressed"])
+@pytest.mark.parametrize("stage", [["--levels", "auto"], ["--negative"]], ids=lambda stage: stage[0])
+def test_part_of_an_analysed_picture(tmp_path, rng, stage, options):
+    """The stage needs all rows of the picture, the output only some, and the pages are read once."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, harness.Shape(60, 40, 3, "uint8")))
+    rest = ["--inverse-wavelet", *stage, "--crop", "20x9"]
+    harness.run("in.tif", "--wavelet=2", *rest, "right.tif", cwd=tmp_path)
+    harness.run("in.tif", "--wavelet=2", *options, "w.tif", cwd=tmp_path)
+    harness.run("w.tif", *rest, "--verify=100", "out.tif", cwd=tmp_path)
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), harness.read_tiff(tmp_path / "right.tif"))
+
+
 def test_linear_light_comes_back(tmp_path, rng):
     samples = rng.integers(0, 256, (16, 16), np.uint8)
     tifffile.imwrite(tmp_path / "in.tif", samples, metadata=None)
