@@ -1,8 +1,8 @@
 /* Tone curves f as tables (src/image/colour/colour.h), with linear interpolation. A float's upper bits are the index: 1024
- * entries for each factor of two from 2^-24 to 2^8. So the steep start of a gamma curve is as exact as its end. Below 2^-24
+ * entries for each factor of two from 2^-24 to 2^16. So the steep start of a gamma curve is as exact as its end. Below 2^-24
  * the curve is a line from f(0).
  *
- *     table  is_mirrored | f(0) | f(2^-24) f(2^-24 (1 + 1/1024)) ... | f(2^-23) ... | ... f(2^8)
+ *     table  is_mirrored | f(0) | f(2^-24) f(2^-24 (1 + 1/1024)) ... | f(2^-23) ... | ... f(2^16)
  *
  *   lanes  type of the values (raster.h); `ints` has an integer for each of them */
 #pragma once
@@ -35,11 +35,11 @@ static inline void gather_pairs(__global const float *p, ints i, lanes *low, lan
 }
 #endif
 
-/* Returns f(v). Values above 256 count as 256, NaN stays NaN. For v < 0 returns 2 f(0) - f(-v) if is_mirrored is 1, and f(0) if
- * it is 0. */
+/* Returns f(v). Values above 2^16 count as 2^16, but infinity stays infinity if f rises there. NaN stays NaN. For v < 0 returns
+ * 2 f(0) - f(-v) if is_mirrored is 1, and f(0) if it is 0. */
 static inline lanes curve_lookup(__global const float *table, lanes v)
 {
-    const int first = 0x33800000, last = 0x437fffff; /* bits of 2^-24, and of the float below 2^8 */
+    const int first = 0x33800000, last = 0x477fffff; /* bits of 2^-24, and of the float below 2^16 */
     const lanes a = fabs(v);
     ints bits = bits_of_float(a);
     bits = bits < last ? bits : (ints)(last);
@@ -47,6 +47,7 @@ static inline lanes curve_lookup(__global const float *table, lanes v)
     const lanes fraction = bits < first ? a * 0x1p24f : to_float(bits & 0x1fff) * 0x1p-13f; /* of the way to the next entry */
     lanes low, high;
     gather_pairs(table, index, &low, &high);
-    const lanes value = mad(fraction, high - low, low), below = mad(-table[0], value - table[1], (lanes)(table[1]));
+    const lanes inside = mad(fraction, high - low, low), value = ((a == INFINITY) & (high > low)) ? a : inside;
+    const lanes below = mad(-table[0], value - table[1], (lanes)(table[1]));
     return v < 0.0f ? below : v == v ? value : v;
 }

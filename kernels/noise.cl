@@ -40,9 +40,9 @@
 /* A histogram of energies has 8 bins an octave; these constants are also in src/wavelet/noise_estimate.[ch]. The upper
  * bits of a positive float, exponent and three bits of the mantissa, are its bin. */
 #define CLASSES   2 /* [0]: the upper class, [1]: the lower one */
-#define BINS      512
+#define BINS      768
 #define SHIFT     20
-#define FIRST_BIN ((127 - 32) << 3) /* begins at 2^-32 */
+#define FIRST_BIN ((127 - 32) << 3) /* begins at 2^-32, ends at 2^64 */
 #define PARTS     20 /* quantiles are multiples of 1 / PARTS */
 
 /* Returns one channel of the coefficient at (x, y). Layer 2b is the real, 2b + 1 the imaginary part of subband b. */

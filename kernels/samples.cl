@@ -356,8 +356,8 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
         from_chain(value, conversion, tables);
 #endif
         __global uchar *p = raster + PIXEL_NUMBER(raster, to, y, z) * pixel_bytes;
-        /* Scales values of integer types, counts those that are clipped, and clamps them. Stores samples by type, or as
-         * 32-bit words of a pixel each. */
+        /* Scales values of integer types and clamps them. Counts those that are clipped, and finite ones beyond half floats.
+         * Stores samples by type, or as 32-bit words of a pixel each. */
         const bool is_integer = type != HALF && type != FLOAT;
         const bool as_words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);
         if (!as_words)
@@ -366,16 +366,17 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
         for (int i = 0; i < MAX_CHANNELS; i++) {
             if (i >= channels)
                 break;
-            if (is_integer) {
+            if (is_integer)
                 value[i] *= conversion.unit;
 #ifndef PLAIN
-                const mask valid = as_words ? to + LANE_NUMBERS < raster_width
-                                           : i * LANES + LANE_NUMBERS < (raster_width - to) * channels;
-                if (raster_clipped)
-                    count_clipped(raster_clipped, y, z, value[i], conversion.lowest, conversion.highest, valid);
+            const mask valid = as_words ? to + LANE_NUMBERS < raster_width
+                                       : i * LANES + LANE_NUMBERS < (raster_width - to) * channels;
+            if (raster_clipped)
+                count_clipped(raster_clipped, y, z, value[i], conversion.lowest, conversion.highest,
+                              is_integer ? valid : valid & (fabs(value[i]) < INFINITY));
 #endif
+            if (is_integer)
                 value[i] = clamp_to_type(value[i], type, conversion.lowest, conversion.highest);
-            }
             if (!as_words)
                 store_samples(p, i, value[i], type, conversion.first_rounding);
         }

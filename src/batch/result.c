@@ -266,10 +266,10 @@ static void warn_of_clipping(const struct worker *worker, struct result *result)
                     percent);
     else if (clipping->beyond > 0 && (settings->verbose || is_warned))
         text_append(
-            text, sizeof text,
-            "%llu of %llu values (%.3g%%) are outside the range of %s samples and were clipped%s",
+            text, sizeof text, "%llu of %llu values (%.3g%%) are outside the range of %s samples and %s%s",
             (unsigned long long)clipping->beyond, (unsigned long long)clipping->samples, percent,
             sample_name(result->output_type),
+            result->output_type == SAMPLE_HALF ? "became infinite" : "were clipped",
             !is_warned ? ""
             : result->conversion_clips
                 ? "; --range MIN,MAX or --range auto maps values to full scale, --depth float keeps them"

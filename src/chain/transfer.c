@@ -44,10 +44,13 @@ static struct sample_conversion describe_conversion(const struct conversion *con
     const double span = conversion->high - conversion->low, full = sample_full_scale(type);
     const struct curve srgb = {0.04045F, 0.0031308F, 12.92F, 0.055F, 1.055F, 2.4F}, /* IEC 61966-2-1 */
         power = {-1, -1, 1, 0, 1, (cl_float)conversion->exponent};                  /* without a linear toe */
+    const bool is_half = type == SAMPLE_HALF; /* from 65520 on, floats are rounded to infinity */
     return (struct sample_conversion){.type = (cl_int)type,
                                       .unit = (cl_float)full,
-                                      .lowest = sample_is_signed(type) ? (cl_float)(-full - 1) : 0,
-                                      .highest = (cl_float)full,
+                                      .lowest = is_half                  ? -65519.496F
+                                                : sample_is_signed(type) ? (cl_float)(-full - 1)
+                                                                         : 0,
+                                      .highest = is_half ? 65519.496F : (cl_float)full,
                                       .first_rounding =
                                           type == SAMPLE_UINT8 || type == SAMPLE_INT8 ? 0x1.8p11F : 0,
                                       .channels = conversion->channels,
@@ -139,7 +142,7 @@ struct range_text conversion_range(const struct conversion *conversion)
 bool transfer_clips(enum sample_type in, enum sample_type out, bool amplifies)
 {
     bool may_clip = amplifies || sample_is_float(in) || (sample_is_signed(in) && !sample_is_signed(out));
-    return may_clip && !sample_is_float(out) && out != SAMPLE_COMPLEX;
+    return may_clip && (out == SAMPLE_HALF || !sample_is_float(out)) && out != SAMPLE_COMPLEX;
 }
 
 bool conversion_allows_raw_samples(const struct run *run, const struct conversion *conversion)

@@ -133,6 +133,10 @@ static enum status run_negative(struct run *run, const void *params, const struc
     }
     if (negative->search.find)
         run_report(run, report);
+    for (int i = 0; i < shape->images && colours == 1 && film->count > 2; i++)
+        run_warn(
+            run, i,
+            "--negative has numbers for red, green and blue, but the picture is gray; it takes those of red");
     if (has_holder || has_hole)
         run_warn(run, 0,
                  "the darkest part is as black as a film holder, or the lightest as white as a hole in the "

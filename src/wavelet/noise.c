@@ -256,8 +256,13 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
     for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
         /* Point to the image's counts on level 1. The counts of a level are those of all images, so
          * noise_estimate steps over the other images from level to level. */
-        images[i] = noise_estimate(shape, counts + i * counted_planes(shape) * CLASSES,
-                                   counts + (count_plane_levels(shape) + i * NOISE_TONES) * CLASSES);
+        const struct energy_quantiles *own = counts + i * counted_planes(shape) * CLASSES;
+        images[i] =
+            noise_estimate(shape, own, counts + (count_plane_levels(shape) + i * NOISE_TONES) * CLASSES);
+        if (noise_is_off_scale(shape, own))
+            run_warn(run, i,
+                     "the noise cannot be measured, as values are far below or above full scale, 1; --range "
+                     "auto maps them to it");
     }
     if (status == STATUS_OK)
         run_report_noise(run, shape, images);

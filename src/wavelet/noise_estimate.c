@@ -119,6 +119,17 @@ static double find_quantile(const struct energy_quantiles *quantiles, int i)
     return low + (high - low) * (QUANTILE_SHARES[i] * quantiles->total - quantiles->quantile[i].below) / own;
 }
 
+bool noise_is_off_scale(const struct shape *shape, const struct energy_quantiles *counts)
+{
+    enum { MEDIAN = 1, HIGH = 2 };
+    const double flat = 0.01;
+    const int step = shape->images * counted_planes(shape) * CLASSES;
+    const struct energy_quantiles *fine = counts + 1, *coarse = fine + (counted_levels(shape) - 1) * step;
+    return shape->full == 1 && fine->total > 0 && coarse->total > 0 &&
+           (coarse->quantile[HIGH].bin == BINS - 1 ||
+            (find_quantile(coarse, HIGH) < flat && find_quantile(fine, MEDIAN) < MIN_ENERGY));
+}
+
 /* The features of a plane. */
 struct features {
     double logs[NOISE_LEVELS][QUANTILES]; /* logarithms of the quantiles */

@@ -8,7 +8,7 @@
 
 enum {               /* the same in kernels/noise.cl */
        CLASSES = 2,  /* of positions, by their live neighbours */
-       BINS = 512,   /* of a histogram */
+       BINS = 768,   /* of a histogram */
        QUANTILES = 3 /* of a histogram: 5%, 50%, 85% */
 };
 
@@ -34,6 +34,11 @@ int counted_levels(const struct shape *shape);
 
 /* Returns the number of positions along an axis of n coefficients. */
 int noise_places(int n);
+
+/* True if a float image has such large or small values that its noise is not measured: an energy is beyond
+ * the bins, or the first plane's noise and its coarsest detail are less than a few tenths of an 8-bit count.
+ */
+bool noise_is_off_scale(const struct shape *shape, const struct energy_quantiles *counts);
 
 /* Estimates the noise of an image. The noise of three colours is that of opponent colours; or, if the noise
  * of red, green and blue differs too much or one or two of them are constant, that of red, green and blue

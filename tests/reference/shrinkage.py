@@ -17,7 +17,7 @@ MODELS = pathlib.Path(__file__).parents[2] / "src/wavelet/noise_model.h"
 SHIFTS = {"near_sym_a": np.zeros(3), "near_sym_b": [0.032, 0.009, -0.004], "legall": [0.498, 0.063, -0.012],
           "antonini": [0.037, 0.012, -0.001]}
 SHARES = (0.05, 0.5, 0.85)
-TONES, PLACES, LEAST, FIRST_BIN, BINS = 8, 64, (0.1 / 255)**2 / 4, (127 - 32) * 8, 512
+TONES, PLACES, LEAST, FIRST_BIN, BINS = 8, 64, (0.1 / 255)**2 / 4, (127 - 32) * 8, 768
 
 
 def local_energy(bands, side):

@@ -15,9 +15,9 @@
 #include "image/image.h"
 
 /* Number of floats in the table of a curve: 1 if the curve is mirrored below 0, or 0 if it is constant there;
- * the value at 0; CURVE_STEPS values per octave from 2^-24 to 2^8; the value at 2^8 (kernels/curve.h). With
+ * the value at 0; CURVE_STEPS values per octave from 2^-24 to 2^16; the value at 2^16 (kernels/curve.h). With
  * 256 steps the kinks of CineonLog profiles were off by 0.004. */
-enum { CURVE_STEPS = 1024, CURVE_OCTAVES = 32, CURVE_TABLE_SIZE = 3 + CURVE_OCTAVES * CURVE_STEPS };
+enum { CURVE_STEPS = 1024, CURVE_OCTAVES = 40, CURVE_TABLE_SIZE = 3 + CURVE_OCTAVES * CURVE_STEPS };
 
 /* Nodes along each axis of a link's grid. */
 enum { GRID_NODES = 33 };

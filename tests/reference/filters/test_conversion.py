@@ -62,6 +62,17 @@ def test_sixteen_bits_narrow_by_rounding(tmp_path):
     assert np.array_equal(convert(tmp_path, samples, "--depth=8"), expected)
 
 
+@pytest.mark.parametrize("form, memory", [("cpu", "buffer"), ("gpu", "buffer"), ("gpu", "image")])
+def test_beyond_half_floats(tmp_path, form, memory):
+    """Finite values that become infinite are counted; infinities and NaN of the input are not."""
+    samples = np.array([[60000, -60000, 65504, 65519, 30000, np.inf, -np.inf, np.nan]], np.float16)
+    tifffile.imwrite(tmp_path / "in.tif", samples)
+    for chain, beyond in (("--convolve 1,bias=0", 0), ("--convolve 1.125,normalize=no", 4)):
+        done = harness.run("-m", memory, "in.tif", *chain.split(), "out.tif", cwd=tmp_path, env={"CLIMG_CLASS": form})
+        assert (f"{beyond} of 8 values (50%) are outside the range of half samples and became infinite" in done.err) == (beyond > 0)
+        assert "NaN became" not in done.err and np.isinf(tifffile.imread(tmp_path / "out.tif")).sum() == beyond + 2
+
+
 def test_halves(tmp_path):
     """0.5 is the one float that is exactly between two counts: 127.5 and 32767.5 go to the even one."""
     half = np.full((1, 1, 1), 0.5, np.float32)

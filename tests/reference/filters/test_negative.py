@@ -35,6 +35,12 @@ def test_gray_and_one_pair_for_all(tmp_path, rng, value, base, dark):
                             [lambda planes, n=colours: reference.negative(planes, [base] * n, [dark] * n)])
 
 
+def test_gray_with_numbers_of_colours(tmp_path, rng):
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (9, 9, 1)).astype(np.uint8))
+    for value, told in (("231,150,107", True), ("231,150", False), (GIVEN, True)):
+        assert ("the picture is gray" in harness.run("in.tif", f"--negative={value}", "out.tif", cwd=tmp_path).err) == told
+
+
 @pytest.mark.parametrize("env", [{}, {"CLIMG_SLICE": "16"}, {"CLIMG_CLASS": "gpu"}, {"CLIMG_CLASS": "gpu", "CLIMG_SLICE": "16"}])
 def test_found_values(tmp_path, rng, env):
     """The same bits in every way: 0.1% of each channel's samples are beyond either end, as numpy's order of them says."""

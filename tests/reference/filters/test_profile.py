@@ -261,6 +261,16 @@ def test_linear_lightness(tmp_path, rng, target):
         assert np.abs(out - expected).max() < 1.5e-3, words
 
 
+def test_bright_light(tmp_path):
+    """Light of floats far above white, and infinite light."""
+    light = np.array([[0.5, 100, 255, 300, 5000, 65000, -300, np.inf, -np.inf]], np.float32)
+    harness.write_tiff(tmp_path / "in.tif", np.repeat(light[..., None], 3, 2))
+    for form in ("cpu", "gpu"):
+        harness.run("in.tif", "--profile", "srgb", "out.tif", cwd=tmp_path, env={"CLIMG_CLASS": form})
+        expected = np.copysign(1.055 * np.abs(light.astype(float)) ** (1 / 2.4) - 0.055, light)
+        np.testing.assert_allclose(harness.read_tiff(tmp_path / "out.tif"), np.repeat(expected[..., None], 3, 2), rtol=1e-5)
+
+
 def test_nan(tmp_path):
     picture = np.full((3, 5, 3), 0.5, np.float32)
     picture[1, 2, 1] = np.nan

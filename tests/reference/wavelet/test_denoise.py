@@ -164,6 +164,20 @@ def test_published_figures(tmp_path, rng, name):
         assert estimated >= known - 0.3, f"estimated noise {sigma}: {estimated:.2f} dB, {known} expected"
 
 
+def test_floats_of_any_scale(tmp_path, rng):
+    """Estimates follow the scale. Values so small or large that the noise is not measured are warned of, and --range auto helps."""
+    y, x = np.mgrid[:256, :256]
+    clean = 0.5 + 0.3 * np.sin(x / 9) * np.cos(y / 11)
+    noisy = clean + 0.05 * rng.normal(size=clean.shape)
+    for exponent, warns, arguments in ((0, False, ()), (-6, False, ()), (17, False, ()), (27, False, ()), (-14, True, ()), (50, True, ()),
+                                       (-14, False, ("--range", "auto")), (50, False, ("--range", "auto"))):
+        tifffile.imwrite(tmp_path / "in.tif", np.ldexp(noisy, exponent).astype(np.float32))
+        done = harness.run("in.tif", "--denoise", *arguments, "out.tif", cwd=tmp_path)
+        error = np.ldexp(tifffile.imread(tmp_path / "out.tif").astype(float), -exponent) - clean
+        assert ("the noise cannot be measured" in done.err) == warns, exponent
+        assert warns or error.std() < 0.01, (exponent, error.std())
+
+
 @pytest.mark.some(4)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("biort", ["near_sym_a", "near_sym_b", "legall", "antonini"])
