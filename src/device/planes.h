@@ -60,7 +60,7 @@ struct pool {
 };
 
 /* Allocates memory for planes whose `memory` and sizes are set, and sets their object and pitch. The content
- * is undefined. Fails if a limit of the device is exceeded, which the message names, or if memory runs out;
+ * is undefined. Fails if a limit of the device is exceeded, which the message names, or if out of memory;
  * then error->is_out_of_memory is set. */
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error);
 

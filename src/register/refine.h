@@ -30,8 +30,8 @@ struct match {
 /* ---------------------------------------------------------------- refine.c */
 
 /* Improves a match on level `index` by at most `steps` Gauss-Newton steps, until a step moves the corners by
- * less than `enough` pixels of the level. With 0 steps the match is only judged. Fails only if memory runs
- * out; steps that diverge give a score of -1. */
+ * less than `enough` pixels of the level. With 0 steps the match is only judged. Fails only if out of
+ * memory; steps that diverge give a score of -1. */
 enum status match_refine(struct thread_pool *workers, struct match *match, enum model model,
                          const struct levels *reference, const struct levels *picture, int index, int steps,
                          double enough, struct error *error);
