@@ -8,7 +8,7 @@
  * Grid: x counts vecs, y rows, z planes (IMAGES: always 0). Order of sums: row by row, from left to right. */
 #include "planes.h"
 
-/* VALUES is the number of values of a vec: in images the four channels of a texel, in buffers neighbours along x of one channel.
+/* VALUES is the number of values of a vec: in images the channels of a texel, in buffers neighbours along x of one channel.
  * COLUMN(x, i) is the column of value i of the vec at x. */
 #ifdef IMAGES
 #define VALUES       4

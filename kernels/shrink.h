@@ -50,9 +50,9 @@ static inline vec sum_squares(vec re, vec im, vec share, vec parent_square)
     return mad(share, parent_square, mad(re, re, im * im));
 }
 
-/* Returns 1 / sqrt(v) for a normal number v > 0, with a relative error of at most 7.5e-8. The first guess halves the exponent and
- * changes its sign; it is at most 3.5% off. A step of Newton's iteration y' = y + y (1/2 - v y^2 / 2) turns a relative error e
- * into 3/2 e^2: 0.18%, 4.7e-6, and after the third step only rounding errors remain. */
+/* Returns 1 / sqrt(v) for a normal number v > 0, with a relative error of at most 7.5e-8. The first guess halves the exponent
+ * and changes its sign; it is at most 3.5% off. A step of Newton's iteration y' = y + y (1/2 - v y^2 / 2) turns a relative
+ * error e into 3/2 e^2: 0.18%, 4.7e-6, and after the third step only rounding errors remain. */
 static inline vec inverse_root(vec v)
 {
     const vec half_v = 0.5f * v;

@@ -55,9 +55,9 @@ static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
 }
 
 /* Shrinks the subbands of a level. sigma[sigma_index + c] is the standard deviation of the image's noise in channel c on this
- * level, 0 for alpha; sigma[parent_sigma_index + c] is the one on the parents' level. The coarsest level has no parents:
- * parent_sigma_index is -1, and `parents` may be any planes and is not read. `tones` has one plane of noise factors per image,
- * whose tone_channels channels share it. If tone_channels is 0, `tones` is not read and the factor is 1. */
+ * level, 0 for alpha; sigma[parent_sigma_index + c] is the one on the parents' level. The coarsest level has no parents: then
+ * parent_sigma_index is -1, and `parents` may be any planes, which are not read. `tones` has one plane of noise factors per
+ * image, for its tone_channels channels. If tone_channels is 0, `tones` is not read and the factor is 1. */
 NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst),
                          __global const float *sigma, int sigma_index, int parent_sigma_index, PLANES_IN(tones),
                          int tone_channels, WORK_ITEM_PARAMS)

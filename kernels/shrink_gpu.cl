@@ -35,10 +35,10 @@ static inline vec sum_row(__local const vec *at)
 #endif
 }
 
-/* Shrinks the subbands of a level. sigma[sigma_index + c] is the standard deviation of the image's noise in channel c on
- * this level, 0 for alpha; sigma[parent_sigma_index + c] is the one on the parents' level. The coarsest level has no parents: parent_sigma_index is
- * -1, and `parents` may be any planes and is not read. `tones` has one plane of noise factors per image, whose tone_channels
- * channels share it. If tone_channels is 0, `tones` is not read and the factor is 1.
+/* Shrinks the subbands of a level. sigma[sigma_index + c] is the standard deviation of the image's noise in channel c on this
+ * level, 0 for alpha; sigma[parent_sigma_index + c] is the one on the parents' level. The coarsest level has no parents: then
+ * parent_sigma_index is -1, and `parents` may be any planes, which are not read. `tones` has one plane of noise factors per
+ * image, for its tone_channels channels. If tone_channels is 0, `tones` is not read and the factor is 1.
  *
  * Grid: x counts groups of columns, y planes of all subbands, z groups of rows. With rows outermost, all subbands of the last
  * rows are written last and are still in the cache for the next kernel, which reads them together. */

@@ -125,7 +125,8 @@ void constants_free(struct constants *constants);
 enum status counters_create(const struct device *device, size_t count, cl_mem *memory, struct error *error);
 
 /* Enqueues a copy to the host of `count` 32-bit words, counters or floats, beginning at index `first`. `to`
- * must remain valid until the queue has finished. `wait`: waits for all earlier kernels and the copy. */
+ * must remain valid until the queue has finished. `wait`: waits for all earlier kernels and the copy. Does
+ * nothing on a dry-run device. */
 enum status words_read(const struct device *device, cl_mem memory, size_t first, size_t count, void *to,
                        bool wait, struct error *error);
 
