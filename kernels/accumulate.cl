@@ -1,4 +1,4 @@
-/* Adds some rows of a picture to the sums of an axis along y (product.h), for pictures that are read in parts, top to bottom:
+/* Adds the rows of a part to the sums along y of a product (product.h), for pictures that are read in parts from top to bottom:
  *
  *     dst[o] = before[o] + sum of A[o, j] * src[j] over the rows j of the part
  *

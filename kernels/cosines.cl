@@ -9,8 +9,8 @@
  *            the pilot's block (tones.h)
  *     w      weight of a block, larger if less noise is left
  *
- * The mean of a block is copied from the pilot, in which coarse noise is already removed. A share of the pilot is mixed into
- * the result. docs/denoising.md says how 0.8 and the share were found.
+ * The mean of a block is copied from the pilot, which has no coarse noise any more. The result is a mixture of the filtered
+ * picture and the pilot. docs/denoising.md says how 0.8 and the pilot's share were found.
  *
  *     blocks begin at every second column and row:   |-- block i ----|
  *                                                      |-- block i + 1 |

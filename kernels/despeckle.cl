@@ -13,9 +13,9 @@
  *     count_runs     adds the length of each run to the count of its root
  *     fill           erases objects of less than `smallest` pixels
  *
- * Work-items join at the same time: an atomic minimum sets the root's label, and the loser of a race goes on with the label
- * that it found (D. Playne, K. Hawick, "A new algorithm for parallel connected-component labelling on GPUs", IEEE
- * Transactions on Parallel and Distributed Systems 29 (2018)). Counts do not depend on the order.
+ * Work-items join at the same time. An atomic minimum sets the root's label. If another work-item has changed the label before,
+ * joining continues with the label that it stored (D. Playne, K. Hawick, "A new algorithm for parallel connected-component
+ * labelling on GPUs", IEEE Transactions on Parallel and Distributed Systems 29 (2018)). Counts do not depend on the order.
  *
  * Grid: y counts rows, z planes. x counts pixels for fill(); for the others it is 1, and a work-item has a row. */
 #ifndef LANES

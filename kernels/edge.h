@@ -1,5 +1,5 @@
-/* The border rule of filters: the value of samples beyond the image. If beyond_border() is true, the sample is zero. Any
- * other sample is loaded at the index that edge() returns.
+/* The border rule of filters: the value of a sample at a position outside the image. If beyond_border() is true, the sample is
+ * 0. Otherwise it is the image's sample at the index that edge() returns.
  *
  *   -DEDGE=n  0 clamp    a a a | a b c | c c c
  *             1 mirror   c b a | a b c | c b a    (half-sample symmetric)
@@ -18,7 +18,7 @@
 static inline int edge(int i, int n)
 {
 #if EDGE == 1
-    const uint period = 2 * (uint)n, k = (uint)(i < 0 ? -1 - i : i) % period; /* 2^31 does not fit into an int */
+    const uint period = 2 * (uint)n, k = (uint)(i < 0 ? -1 - i : i) % period; /* unsigned: 2 n may be 2^31 */
     return k < (uint)n ? k : period - 1 - k;
 #elif EDGE == 2
     i %= n;
@@ -34,24 +34,24 @@ static inline bool beyond_border(int i, int n)
     return EDGE == 3 && (i < 0 || i >= n);
 }
 
-/* Loads a vec of row y, with the border rule along y. Rows that are not in memory are clamped: work-items of several rows load
- * them for output rows past the slice, which are not stored. */
+/* Loads the vec at column x of row y, with the border rule along y. If the row is not in memory, loads the nearest row that is:
+ * work-items of several output rows load rows for outputs after the slice, which they do not store. */
 static inline vec load_row(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(y, s_at.height) ? (vec)(0.0f) : load(PLANES_ARG(s), x, clamp_row(s_at, edge(y, s_at.height)), z);
 }
 
 #if LANES == 16
-/* Sets line[i] to the sample at x0 + i, with the border rule. Vecs at the left and right border are filtered from such a
- * line, all others from the source, by the same code. A copy of the inner samples without the rule, between loops for the
- * borders, made compilation take twice as long. */
+/* Sets line[i] to the sample at column x0 + i of row y, for i < count, with the border rule along x. Filters read vecs near the
+ * left and right border from such a line and all others from the source, with the same code. A separate loop for the samples
+ * inside the image, without the border rule, doubled the compilation time. */
 static inline void fill_line(float *line, int count, PLANES_IN(s), int x0, int y, int z)
 {
     for (int i = 0; i < count; i++)
         line[i] = beyond_border(x0 + i, s_at.width) ? 0.0f : s[offset(s_at, edge(x0 + i, s_at.width), y, z)];
 }
 
-/* Loads the vec at x, any part of which may be beyond the border. */
+/* Loads the vec at column x with the border rule along x: any of its samples may be beyond the border. */
 static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
 {
     float line[LANES];
@@ -73,7 +73,7 @@ static inline float load_column(PLANES_IN(s), int x, int y, int z)
 }
 
 #if LANES == 4
-/* Loads the vec at x, any part of which may be beyond the border. */
+/* Loads the vec at column x with the border rule along x: any of its samples may be beyond the border. */
 static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
 {
     return (vec)(load_column(PLANES_ARG(s), x, y, z), load_column(PLANES_ARG(s), x + 1, y, z),

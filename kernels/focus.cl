@@ -20,7 +20,8 @@
 #define REAL_LANES LANES
 #include "power.h"
 
-/* `factor` is 1 / (25 * colours * variance of the noise): it divides by the sum of the mean's weights, too. */
+/* Computes the energies of a picture: factor * |sum of the colours|^2. `factor` is 1 / (25 * colours * variance of the noise).
+ * 25 is the sum of the weights 1 3 1 over 3x3, so that weighted sums of energies are means. */
 __kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, float factor)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -34,8 +35,8 @@ __kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, fl
     store(PLANES_ARG(dst), x, y, z, factor * mad(re, re, im * im));
 }
 
-/* Returns `sum` plus the four energies in plane z of a finer level at position (x, y) of the next coarser one, row by row.
- * Rows of e that are not in memory are clamped: only results that are not used depend on them. */
+/* Returns `sum` plus the four energies of plane z of a level that are at position (x, y) of the next coarser level, row by row.
+ * For rows that are not in memory, takes the nearest row in memory; only results that are not used depend on them. */
 static inline float add_quad(float sum, PLANES_IN(e), int x, int y, int z)
 {
     for (int row = 0; row < 2; row++)
@@ -45,7 +46,7 @@ static inline float add_quad(float sum, PLANES_IN(e), int x, int y, int z)
     return sum;
 }
 
-/* Lanes are computed one by one. */
+/* Adds half of the sum of 2x2 energies of the next finer level to dst, one lane after the other. */
 __kernel void focus_add_finer(PLANES_IN(finer), PLANES_OUT(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -57,7 +58,8 @@ __kernel void focus_add_finer(PLANES_IN(finer), PLANES_OUT(dst))
     store(PLANES_ARG(dst), x, y, z, mad(0.5f, VLOAD(line), load(PLANES_ARG(dst), x, y, z)));
 }
 
-/* All orientations of dst are equal. Order of the sum: orientations, then as in add_quad(). Lanes are computed one by one. */
+/* Stores the mean of 2x2 energies of all six orientations, for each orientation of dst. Sums orientation by orientation, each
+ * in the order of add_quad(); one lane after the other. */
 __kernel void focus_coarsen(PLANES_IN(energies), PLANES_OUT(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);

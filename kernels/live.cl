@@ -26,8 +26,9 @@
 #define EQUAL_PIXELS 6     /* pixels that rule 2 compares: the cell's own two and two on either side */
 #define CLIPPED      1e-6f /* largest distance of clipped values from 0 or full scale */
 
-/* CHANNEL has one colour of the pixels of CELLS cells: in buffers on CPU devices sixteen pixels, of which the even lanes
- * (FIRST_PIXELS) begin cells; otherwise a cell's first pixel. MASK converts a comparison to -1 for true, as it is in vectors. */
+/* CHANNEL is one colour of the pixels of CELLS cells. In buffers on CPU devices these are sixteen neighbours, whose even lanes
+ * (FIRST_PIXELS) are the first pixels of cells; otherwise it is the first pixel of a cell. MASK converts the result of a
+ * comparison to -1 for true: in vectors true is -1 already. */
 #if LANES == 16 && !defined(IMAGES)
 #define CELLS        8 /* of a work-item */
 #define CHANNEL      float16
@@ -51,7 +52,7 @@ typedef uint packed_cells;
 #endif
 #include "opponent.h"
 
-/* Loads the pixels that the rules need. shifted[k] has pixel x - 2 + k of row y; a vector has sixteen pixels from that one on. */
+/* Loads the pixels that the rules need: shifted[k] has pixel x - 2 + k of row y, a vector also the fifteen pixels after it. */
 static inline void load_shifted(CHANNEL shifted[EQUAL_PIXELS], PLANES_IN(src), int x, int y, int image, int channel,
                                 int channels)
 {

@@ -1,4 +1,4 @@
-/* Kernels for missing values (NaN, infinite), used by stages that would spread them far:
+/* Kernels for missing values (NaN and infinities), used by stages that would spread them far:
  *
  *     missing_count    counts them
  *     missing_fill     replaces them by the mean of the finite values in a window of (2 radius + 1)^2 samples
@@ -8,8 +8,8 @@
  * Grid: x counts vecs, y rows, z planes (IMAGES: always 0). Order of sums: row by row, from left to right. */
 #include "planes.h"
 
-/* Values of a vec: the channels of a texel (IMAGES), or neighbours along x of one channel. Value i of the vec at x is in column
- * COLUMN(x, i). */
+/* VALUES is the number of values of a vec: in images the channels of a texel, in buffers neighbours along x of one channel.
+ * COLUMN(x, i) is the column of value i of the vec at x. */
 #ifdef IMAGES
 #define VALUES       4
 #define COLUMN(x, i) (x)
@@ -18,9 +18,10 @@
 #define COLUMN(x, i) ((x) + (i))
 #endif
 
-/* Counts the missing values of each picture p of a group: counts[2 p] counts all, counts[2 p + 1] without the halo, that is in
- * columns [own.x, own.y) and rows [own.z, own.w). A picture has `channels` planes, of which the first `colours` are counted. */
-__kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours, volatile __global uint *counts)
+/* Counts the missing values of each image i of a group. counts[2 i] is the number in all of src; counts[2 i + 1] is the number
+ * without the halo, that is in columns [core.x, core.y) and rows [core.z, core.w). An image has `channels` planes, of which
+ * the first `colours` are counted: alpha is not. */
+__kernel void missing_count(PLANES_IN(src), int4 core, int channels, int colours, volatile __global uint *counts)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
     if (x >= src_at.width || y >= src_at.first_row + src_at.rows || z % channels >= colours)
@@ -45,17 +46,17 @@ __kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours,
 #endif
         const bool is_missing = is_counted && !is_finite(values[i]);
         all += is_missing;
-        inside += is_missing && column >= own.x && column < own.y && y >= own.z && y < own.w;
+        inside += is_missing && column >= core.x && column < core.y && y >= core.z && y < core.w;
     }
-    const int picture = z / channels;
+    const int image = z / channels;
     if (all > 0)
-        atomic_add(counts + 2 * picture, all);
+        atomic_add(counts + 2 * image, all);
     if (inside > 0)
-        atomic_add(counts + 2 * picture + 1, inside);
+        atomic_add(counts + 2 * image + 1, inside);
 }
 
-/* Copies a plane. Replaces a missing value by the mean of the finite values at most `radius` columns and rows away, or by 0 if
- * all of these are missing. */
+/* Copies all planes. Replaces a missing value by the mean of the finite values at most `radius` columns and rows away, or by 0
+ * if all of these are missing. */
 __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int radius)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -83,9 +84,9 @@ __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int radius)
     store(PLANES_ARG(dst), x, y, z, v);
 }
 
-/* Stores the weight of each value: the pixel's alpha (1 without alpha), or 0 if the value is missing. `alpha` is the channel of
- * alpha, -1 without alpha. It is also the number of its plane, as images with alpha are never in a group (group_accepts in
- * src/chain/group.c). */
+/* Stores a weight for each value: 0 if the value is missing, else the pixel's alpha, or 1 if the image has no alpha. `alpha` is
+ * the index of the alpha channel, or -1. It is also the index of the alpha plane, because images with alpha never form groups
+ * (group_accepts in src/chain/group.c). */
 __kernel void missing_weights(PLANES_IN(src), PLANES_OUT(dst), int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);

@@ -40,8 +40,8 @@ struct window {
     int radius;
     int first_block, blocks; /* the first block of the first work-item, and blocks of each */
     int first, count;        /* outputs: rows [first, first + count) of src */
-    int samples;             /* of the image in an element of src: 1 in the first call. In the second call an element is a window
-                              * of the first one, and src has two layers, mean and squares */
+    int samples;             /* number of the image's samples in an element of src. 1 in the first call; in the second call an
+                              * element is a window of the first call, and src has two layers: mean and squares */
 };
 
 /* A run of elements, which are pixels or, in the second call, windows of the first call. */

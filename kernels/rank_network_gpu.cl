@@ -1,7 +1,6 @@
 /* Medians of small windows (rank_network.h) on GPUs, and with IMAGES on any device. A work-item computes ACROSS outputs in
- * each of OUTPUTS rows; with IMAGES an output is a texel, with all channels. It computes two output rows at a time, which need
- * SIDE + 1 rows of keys. These are in registers. For the next two output rows they move up by two rows, and only two rows are
- * loaded.
+ * each of OUTPUTS rows; with IMAGES an output is a texel, with all channels. It computes two output rows at a time, from
+ * SIDE + 1 rows of keys in registers. For the next two output rows it shifts these rows up by two and loads two new ones.
  *
  * Grid: x counts groups of ACROSS outputs, y groups of OUTPUTS rows, z planes.
  *

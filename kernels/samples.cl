@@ -1,13 +1,14 @@
 /* Converts between a file's samples and float planes, in this order:
  *
  *     unpack   samples * unit -> deinterleave -> / alpha -> (v - low) * gain -> linear light -> * alpha -> opponent
- *     pack     opponent -> / alpha -> curve -> v / gain + low -> * unit -> count clipped -> clamp -> interleave -> round
+ *     pack     opponent -> / alpha -> curve -> v / gain + low -> interleave -> * unit -> count clipped -> clamp -> round
  *
- * Steps that a file does not need are skipped. Properties of a file are arguments, so one program serves many files. Three
- * macros shorten the program for the usual files, as it is the first program that a run waits for:
+ * Steps that a file does not need are skipped. On CPU devices 8-bit samples of three or four channels are interleaved last, as
+ * words. Properties of a file are arguments, so one program serves many files. Three macros shorten the program for the usual
+ * files, as it is the first program that a run waits for:
  *
  *   -DSAMPLE=n  type of the samples; without it any type
- *   -DPLAIN     values are samples * unit: no alpha to divide or multiply by, no counting
+ *   -DPLAIN     values are samples * unit: no alpha, range, curve or opponent colours, and no counting
  *   -DCURVE=1   the chain works in linear light, by sRGB's curve or a power law
  *   -DCURVE=2   the same, by a table for each channel (curve.h)
  *
@@ -179,8 +180,8 @@ static inline void interleave(lanes *v, int channels)
 #endif
 }
 
-/* Stores 8-bit samples as 32-bit words, a pixel per lane: 10 ms for 4096x4096 RGB, and 38 ms with shuffles of bytes and
- * the driver's rounding. */
+/* Stores 8-bit samples of three or four channels as 32-bit words, with a pixel in each lane. 4096x4096 RGB takes 10 ms; with
+ * shuffles of bytes and the driver's rounding it took 38. */
 #define BYTES(v, rounding) (ROUND_SHORT(v, rounding) & 0xff)
 static inline void store_words(__global uchar *p, const lanes *v, int channels, float rounding)
 {

@@ -1,16 +1,19 @@
-/* Samples of 8 or 16 bit without alpha, for kernels on CPU devices that read or write a file's samples directly,
- * without a pass for unpacking or packing. The type is known at build time; the number of channels, 1 to 4, is an
+/* Access to the samples of a file for kernels on CPU devices, which saves the passes that unpack and pack. Samples are unsigned
+ * integers of 8 or 16 bits, without alpha. Their type is a build option. The number of channels, 1 to MAX_CHANNELS, is an
  * argument, so gray and colour share a program.
  *
- * Sixteen pixels are loaded into vectors of 32-bit words, with a pixel per lane. words[0] has all channels of 8 bit, or
- * channels 0 and 1 of 16 bit; words[1] has channels 2 and 3 of 16 bit. Packing 4096x4096 pixels of 8-bit RGB takes 10 ms
- * this way, and 38 ms with shuffles of bytes and the driver's rounding.
+ * Sixteen pixels are loaded as one or two vectors of 32-bit words, with one pixel in each lane:
+ *
+ *     8 bit    words[0] has all channels
+ *     16 bit   words[0] has channels 0 and 1, words[1] has channels 2 and 3
+ *
+ * Storing 4096x4096 pixels of 8-bit RGB as words takes 10 ms; with shuffles of bytes and the driver's rounding it took 38.
  *
  *     8-bit RGB in memory    r0 g0 b0 r1 | g1 b1 r2 g2 | b2 r3 g3 b3      three words, four pixels
- *     words[0], lane by lane r0 g0 b0 -- | r1 g1 b1 -- | r2 g2 b2 -- | r3 g3 b3 --
+ *     lanes of words[0]      r0 g0 b0 -- | r1 g1 b1 -- | r2 g2 b2 -- | r3 g3 b3 --
  *
  *   -DSAMPLE=n       0 uint8, 1 uint16
- *   -DREAD_SAMPLE=n  type of the input samples, if different */
+ *   -DREAD_SAMPLE=n  type of the input samples; the same as SAMPLE by default */
 #pragma once
 #include "raster.h"
 
@@ -39,7 +42,7 @@ typedef ushort read_sample;
 #define READ_FULL_SCALE 65535.0f
 #endif
 
-/* Loads the words of sixteen pixels. */
+/* Loads the words of sixteen pixels at p. words[1] is set only for 3 or 4 channels of 16 bits. */
 static inline void load_words(uint16 *words, __global const read_sample *p, int channels)
 {
     __global const uint *q = (__global const uint *)p;
@@ -75,6 +78,7 @@ static inline void load_words(uint16 *words, __global const read_sample *p, int 
 #endif
 }
 
+/* Stores the words of sixteen pixels at p. */
 static inline void store_words(__global sample *p, const uint16 *words, int channels)
 {
     __global uint *q = (__global uint *)p;
@@ -118,15 +122,16 @@ static inline void load_pixels(lanes *value, __global const read_sample *p, int 
 #endif
 }
 
-/* Rounds v to a multiple of `unit`, half to even, and adds 2^23 units, for 0 <= v < 2^23 units. From 2^23 units on, floats
- * are one unit apart, so a single addition rounds. The rint() of PoCL 3.1 takes six instructions. */
+/* Returns v, rounded to a multiple of `unit`, plus 2^23 * unit. `unit` is a power of two, and 0 <= v < 2^23 * unit. Floats from
+ * 2^23 * unit to 2^24 * unit are multiples of `unit`, so the addition itself rounds, half to even. The rint() of PoCL 3.1 takes
+ * six instructions. */
 static inline lanes round_magic(lanes v, float unit)
 {
     return v + 0x1p23f * unit;
 }
 
-/* Clamps values to [0, 1], NaN to 0, and converts them to integer samples, half to even. Rounds 8-bit samples to multiples of
- * 2^-12 first, which restores exact halves (ROUND_SHORT in samples.cl). */
+/* Clamps values to [0, 1], sets NaN to 0, and converts them to samples, rounded half to even. Values of 8-bit samples are first
+ * rounded to multiples of 2^-12, which restores exact halves (ROUND_SHORT in samples.cl). */
 static inline uint16 quantise(lanes v)
 {
     v = v > 0.0f ? v : (lanes)(0.0f);
@@ -138,14 +143,15 @@ static inline uint16 quantise(lanes v)
     return LANE_BITS(round_magic(v, 1.0f)) & (uint)FULL_SCALE;
 }
 
-/* Returns true if a value is clipped, NaN or negative. `largest` is the maximum of the values' bits as unsigned integers, which
- * are larger for such values than for all others. */
+/* Returns true if any value is clipped, NaN or negative. `largest` is the maximum of the bits of all values as unsigned
+ * integers: bits of NaN and of negative values are larger than those of all other values. */
 static inline bool may_be_clipped(uint16 largest)
 {
     return is_any(largest > as_uint(1.0f + 0.5f / FULL_SCALE));
 }
 
-/* Counts the clipped samples of sixteen pixels from x on. Usually no sample is clipped, so tests all channels at once first. */
+/* Counts the clipped samples and NaN of sixteen pixels from x on; `value` has a vector per channel. Tests all channels at once
+ * first, as usually no sample is clipped. */
 static inline void count_clipped_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels)
 {
     uint16 largest = LANE_BITS(value[0]);
@@ -159,7 +165,8 @@ static inline void count_clipped_pixels(RASTER_OUT(sample, raster), int x, int y
         count_clipped(raster_clipped, y, 0, value[c] * FULL_SCALE, 0.0f, FULL_SCALE, valid);
 }
 
-/* Stores sixteen pixels from x on as samples; `value` has a vector per channel. With `in_range` no value is clipped. */
+/* Stores sixteen pixels from x on as samples; `value` has a vector per channel. Does not count clipped samples
+ * if `in_range`: the caller knows that there are none. */
 static inline void store_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels, bool in_range)
 {
     uint16 words[2] = {0, 0};

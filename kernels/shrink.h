@@ -1,39 +1,43 @@
 /* Bivariate shrinkage of complex subbands: L. Sendur, I. Selesnick, "Bivariate shrinkage functions for wavelet-based
- * denoising exploiting interscale dependency", IEEE TSP 50 (2002), with the local variance of "Bivariate shrinkage with
- * local variance estimation", IEEE SPL 9 (2002):
+ * denoising exploiting interscale dependency", IEEE TSP 50 (2002). The local variance s^2 is that of "Bivariate shrinkage
+ * with local variance estimation", IEEE SPL 9 (2002). The factor of T is sqrt(3) in the papers, for real coefficients; for
+ * magnitudes of complex ones sqrt(5) is better (src/wavelet/shrink.h).
  *
  *     w = y1 * max(R - T, 0) / R,  R = sqrt(|y1|^2 + |y2|^2),  T = sqrt(5) * sn^2 / s,
- *     s^2 = max(mean over 5x5 of |y1|^2 / 2 - sn^2, tiny)
+ *     s^2 = max(mean over 5x5 of |y1|^2 / 2 - sn^2, 1e-18)
  *
  *     y1   noisy coefficient; w is its denoised value
  *     y2   the parent of y1: the coefficient at the same place and of the same orientation, one level coarser. It is the
  *          parent of 2x2 coefficients
  *     s    standard deviation of the signal, estimated from the 5x5 neighbours of y1
- *     sn   standard deviation of the noise in a real or imaginary part: half of the image's
+ *     sn   standard deviation of the noise in the real or the imaginary part of y1. It is half of the standard deviation of
+ *          the image's noise on this level (`sigma` of the kernels)
  *
- * The formula assumes equal noise in y1 and y2. After demosaicing the noise of y2 can be twice as strong, and would
- * pass for signal. So if noise was measured per level, y2 is scaled down until its noise is as strong as y1's.
+ * The formula assumes equal noise in y1 and y2. After demosaicing, the noise of y2 can be twice as strong and would be
+ * taken for signal. So if the noise of y2 is stronger, y2 is scaled down until it is equal (parent_share).
  *
- * Noise by brightness: sn is multiplied by a factor for the brightness of the level's denoised lowpass at the coefficient's
- * place, the mean of 2x2 samples. The kernel shrink_tones computes a plane of factors for each image.
+ * Noise by brightness: sn is multiplied by a factor (tones.h). It depends on the brightness of the denoised lowpass of the
+ * same level, averaged over the 2x2 samples at the coefficient. The kernel shrink_tones computes a plane of factors for each
+ * image.
  *
- * Order of the sum over 5x5: down each column, from 0 on, then from left to right over the columns' sums.
+ * Order of the sum over 5x5: each column is summed from top to bottom, then the five sums are added from left to right. All
+ * sums start from 0.
  *
- * Layers (PLANE_INDEX) of subbands: 2b is the real, 2b + 1 the imaginary part of subband b. Layer b of energies is of
- * subband b. */
+ * Layers of subbands (PLANE_INDEX): layer 2b is the real part of subband b, layer 2b + 1 its imaginary part. Layer b of
+ * energies belongs to subband b. */
 #pragma once
 #include "padded_axis.h"
 #include "tones.h"
 
-#define SIDE 5 /* rows and columns of the neighbours */
+#define NEIGHBOURS 5 /* rows and columns of the window over which energies are averaged */
 
-/* Returns half of the squared magnitude: the mean of the squares of both parts. */
+/* Returns half of the squared magnitude of re + i im. */
 static inline vec energy(vec re, vec im)
 {
     return 0.5f * mad(re, re, im * im);
 }
 
-/* Returns the factor that scales |y2|^2, for noise of y1 and y2: exactly 1 unless the noise of y2 is stronger. */
+/* Returns the factor of |y2|^2: (noise / parent_noise)^2 if y2 has stronger noise than y1, else exactly 1. */
 static inline vec parent_share(vec noise, vec parent_noise)
 {
     const vec ratio = 1.0f - fmax(parent_noise - noise, 0.0f) / fmax(parent_noise, 1e-20f);
@@ -46,8 +50,9 @@ static inline vec sum_squares(vec re, vec im, vec share, vec parent_square)
     return mad(share, parent_square, mad(re, re, im * im));
 }
 
-/* Returns 1 / sqrt(v) for a normal number v by Newton's iteration y' = y + y (1/2 - v y^2 / 2), in fma. The first guess halves
- * the exponent and is at most 3% off. Each step squares the error. */
+/* Returns 1 / sqrt(v) for a normal number v > 0, with a relative error of at most 7.5e-8. The first guess halves the exponent
+ * and changes its sign; it is at most 3.5% off. A step of Newton's iteration y' = y + y (1/2 - v y^2 / 2) turns a relative
+ * error e into 3/2 e^2: 0.18%, 4.7e-6, and after the third step only rounding errors remain. */
 static inline vec inverse_root(vec v)
 {
     const vec half_v = 0.5f * v;
@@ -63,27 +68,30 @@ static inline vec inverse_root(vec v)
 static inline vec shrink_factor(vec energies, vec noise, vec squares)
 {
     const vec noise2 = noise * noise;
-    const vec signal = fmax(mad(energies, 1.0f / (SIDE * SIDE), -noise2), 1e-18f);
+    const vec signal = fmax(mad(energies, 1.0f / (NEIGHBOURS * NEIGHBOURS), -noise2), 1e-18f);
     return fmax(mad(-2.2360680f * noise2, inverse_root(signal * fmax(squares, 1e-18f)), (vec)(1.0f)), 0.0f);
 }
 
-/* Returns the factors of the noise for a vec of coefficients at (x, y). z is the lowpass's plane of brightness, `scale` its
- * value for white. The rows are added, then the columns. */
-static inline vec find_tones(PLANES_IN(lowpass), int x, int y, int z, float scale, __global const float *curve)
+/* Returns the noise factors of the vec of coefficients at (x, y). `plane` is the lowpass's plane of brightness. `scale`
+ * converts the sum of 2x2 of its samples to a brightness of 0 to 1: 1 / (4 * white), if `white` is the value of white. The two
+ * rows are added first, then the columns. */
+static inline vec noise_factors(PLANES_IN(lowpass), int x, int y, int plane, float scale, __global const float *curve)
 {
 #ifdef IMAGES
-    const vec sum = (load(PLANES_ARG(lowpass), 2 * x, 2 * y, z) + load(PLANES_ARG(lowpass), 2 * x, 2 * y + 1, z)) +
-                    (load(PLANES_ARG(lowpass), 2 * x + 1, 2 * y, z) + load(PLANES_ARG(lowpass), 2 * x + 1, 2 * y + 1, z));
+    const vec sum = (load(PLANES_ARG(lowpass), 2 * x, 2 * y, plane) + load(PLANES_ARG(lowpass), 2 * x, 2 * y + 1, plane)) +
+                    (load(PLANES_ARG(lowpass), 2 * x + 1, 2 * y, plane) +
+                     load(PLANES_ARG(lowpass), 2 * x + 1, 2 * y + 1, plane));
     return tone_factor((vec)(scale * sum.x), curve);
 #else
     const int next = min(2 * x + LANES, (lowpass_at.width - 1) / LANES * LANES); /* beyond, lanes are padding */
-    const vec a = load(PLANES_ARG(lowpass), 2 * x, 2 * y, z) + load(PLANES_ARG(lowpass), 2 * x, 2 * y + 1, z);
-    const vec b = load(PLANES_ARG(lowpass), next, 2 * y, z) + load(PLANES_ARG(lowpass), next, 2 * y + 1, z);
+    const vec a = load(PLANES_ARG(lowpass), 2 * x, 2 * y, plane) + load(PLANES_ARG(lowpass), 2 * x, 2 * y + 1, plane);
+    const vec b = load(PLANES_ARG(lowpass), next, 2 * y, plane) + load(PLANES_ARG(lowpass), next, 2 * y + 1, plane);
     return tone_factor(scale * (vec)(a.even + a.odd, b.even + b.odd), curve);
 #endif
 }
 
-/* Returns |y2|^2 for the vec at (x, y): half as many parents, each twice. re and im are the planes of both parts. */
+/* Returns |y2|^2 for the vec of coefficients at (x, y). Two neighbouring coefficients share a parent. re and im are the planes
+ * of the parents' real and imaginary parts. */
 static inline vec load_parent_squares(PLANES_IN(parents), int x, int y, int re, int im)
 {
 #ifdef IMAGES
@@ -98,8 +106,8 @@ static inline vec load_parent_squares(PLANES_IN(parents), int x, int y, int re, 
     return mad(a, a, b * b);
 }
 
-/* Computes a plane of noise factors for each image from its brightness (tones.h). Plane i * channels of the lowpass is the
- * brightness of image i. Grid: x counts vecs, y rows, z images. */
+/* Computes a plane of noise factors for each image (noise_factors()). Plane i * channels of the lowpass is the brightness of
+ * image i; curves + i * TONES is its curve (tones.h). Grid: x counts vecs, y rows, z images. */
 NOINLINE void shrink_tones_run(PLANES_IN(lowpass), PLANES_OUT(dst), float scale, int channels, __global const float *curves,
                                WORK_ITEM_PARAMS)
 {
@@ -108,7 +116,7 @@ NOINLINE void shrink_tones_run(PLANES_IN(lowpass), PLANES_OUT(dst), float scale,
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        store(PLANES_ARG(dst), x, y, z, find_tones(PLANES_ARG(lowpass), x, y, z * channels, scale, curves + z * TONES));
+        store(PLANES_ARG(dst), x, y, z, noise_factors(PLANES_ARG(lowpass), x, y, z * channels, scale, curves + z * TONES));
     }
 }
 

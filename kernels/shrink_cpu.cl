@@ -1,14 +1,14 @@
-/* Wavelet shrinkage of subbands (shrink.h, which also explains the layers and the 0.5 in front of sigma) for CPUs: a
- * pass for the sums of energies along y, and a pass that sums them along x and shrinks.
+/* Wavelet shrinkage of subbands for CPUs; shrink.h has the formula. shrink_energy sums energies along y, shrink adds these sums
+ * along x and shrinks the coefficients.
  *
  * Grid: x counts vecs, y rows, z = subband * channels + channel. */
 #include "shrink.h"
 
-/* Returns the sum of the energies of SIDE neighbours in a column, around row y. re and im are the planes of both parts. */
+/* Returns the sum of the energies of NEIGHBOURS rows around row y. re and im are the planes of both parts. */
 static inline vec sum_column(PLANES_IN(subbands), int x, int y, int re, int im)
 {
     vec sum = 0.0f;
-    for (int k = -(SIDE / 2); k <= SIDE / 2; k++) {
+    for (int k = -(NEIGHBOURS / 2); k <= NEIGHBOURS / 2; k++) {
         const int row = reflect(y + k, subbands_at.height);
         sum += energy(load(PLANES_ARG(subbands), x, row, re), load(PLANES_ARG(subbands), x, row, im));
     }
@@ -35,29 +35,29 @@ __kernel void shrink_energy(PLANES_IN(subbands), PLANES_OUT(dst))
     shrink_energy_run(PLANES_ARG(subbands), PLANES_ARG(dst), WORK_ITEM_ARGS);
 }
 
-/* Returns the sums over SIDE x SIDE neighbours for the vec at x: adds SIDE column sums. */
+/* Returns the sums over NEIGHBOURS x NEIGHBOURS neighbours for the vec at x: adds NEIGHBOURS column sums. */
 static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
 {
-    const int x0 = x - SIDE / 2;
+    const int x0 = x - NEIGHBOURS / 2;
     vec sum = 0.0f;
-    if (x0 >= 0 && x0 + LANES + SIDE - 1 <= energies_at.width) {
+    if (x0 >= 0 && x0 + LANES + NEIGHBOURS - 1 <= energies_at.width) {
         __global const float *row = energies + offset(energies_at, x0, y, z);
-        for (int k = 0; k < SIDE; k++)
+        for (int k = 0; k < NEIGHBOURS; k++)
             sum += VLOAD(row + k);
         return sum;
     }
     const struct padded_axis axis = {.n = energies_at.width, .length = energies_at.width}; /* no padding */
-    float line[LANES + SIDE];
-    fill_axis(line, LANES + SIDE - 1, PLANES_ARG(energies), axis, x0, y, z);
-    for (int k = 0; k < SIDE; k++)
+    float line[LANES + NEIGHBOURS];
+    fill_axis(line, LANES + NEIGHBOURS - 1, PLANES_ARG(energies), axis, x0, y, z);
+    for (int k = 0; k < NEIGHBOURS; k++)
         sum += VLOAD(line + k);
     return sum;
 }
 
-/* Shrinks the subbands of a level. sigma[sigma_index + c] is the image's noise in channel c on this level, 0 for alpha;
- * sigma[parent_sigma_index + c] is the noise on the parents' level. The coarsest level has no parents:
- * parent_sigma_index is -1, and `parents` may be any planes and is not read. `tones` has one plane of noise factors per image,
- * whose tone_channels channels share it. If tone_channels is 0, `tones` is not read and the factor is 1. */
+/* Shrinks the subbands of a level. sigma[sigma_index + c] is the standard deviation of the image's noise in channel c on this
+ * level, 0 for alpha; sigma[parent_sigma_index + c] is the one on the parents' level. The coarsest level has no parents: then
+ * parent_sigma_index is -1, and `parents` may be any planes, which are not read. `tones` has one plane of noise factors per
+ * image, for its tone_channels channels. If tone_channels is 0, `tones` is not read and the factor is 1. */
 NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst),
                          __global const float *sigma, int sigma_index, int parent_sigma_index, PLANES_IN(tones),
                          int tone_channels, WORK_ITEM_PARAMS)

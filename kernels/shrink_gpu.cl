@@ -1,6 +1,6 @@
 /* Shrinkage of subbands (shrink.h) in one kernel, for GPUs.
  *
- * Step 1: each work-item loads a column of WINDOW rows and computes OUTPUTS vertical sums of SIDE energies in registers.
+ * Step 1: each work-item loads a column of WINDOW rows and computes OUTPUTS vertical sums of NEIGHBOURS energies in registers.
  * Step 2: the sums are exchanged through local memory and summed along x, and the coefficients are shrunk.
  *
  * Neighbouring groups overlap by HALO vecs on both sides, which have no outputs and need only step 1.
@@ -16,15 +16,15 @@
 #ifndef OUTPUTS
 #define OUTPUTS 4
 #endif
-#define WINDOW (OUTPUTS + SIDE - 1) /* rows that a group loads */
+#define WINDOW (OUTPUTS + NEIGHBOURS - 1) /* rows that a group loads */
 
 #ifdef IMAGES
-#define HALO (SIDE / 2)
+#define HALO (NEIGHBOURS / 2)
 #else
 #define HALO 1
 #endif
 
-/* Returns the sums of SIDE neighbours along x, around each sample of the vec at `at`. */
+/* Returns the sums of NEIGHBOURS neighbours along x, around each sample of the vec at `at`. */
 static inline vec sum_row(__local const vec *at)
 {
 #ifdef IMAGES
@@ -35,10 +35,10 @@ static inline vec sum_row(__local const vec *at)
 #endif
 }
 
-/* Shrinks the subbands of a level. sigma[sigma_index + c] is the image's noise in channel c on this level, 0 for alpha;
- * sigma[parent_sigma_index + c] is the noise on the parents' level. The coarsest level has no parents: parent_sigma_index is
- * -1, and `parents` may be any planes and is not read. `tones` has one plane of noise factors per image, whose tone_channels
- * channels share it. If tone_channels is 0, `tones` is not read and the factor is 1.
+/* Shrinks the subbands of a level. sigma[sigma_index + c] is the standard deviation of the image's noise in channel c on this
+ * level, 0 for alpha; sigma[parent_sigma_index + c] is the one on the parents' level. The coarsest level has no parents: then
+ * parent_sigma_index is -1, and `parents` may be any planes, which are not read. `tones` has one plane of noise factors per
+ * image, for its tone_channels channels. If tone_channels is 0, `tones` is not read and the factor is 1.
  *
  * Grid: x counts groups of columns, y planes of all subbands, z groups of rows. With rows outermost, all subbands of the last
  * rows are written last and are still in the cache for the next kernel, which reads them together. */
@@ -60,13 +60,13 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
     const struct padded_axis across = {subbands_at.width, 0, subbands_at.width};
     const int column = column_at(across, (first + item) * LANES);
     for (int j = item; j < WINDOW; j += GROUP) /* border rule, once for all columns */
-        rows[j] = clamp_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
+        rows[j] = clamp_row(subbands_at, reflect(y0 - NEIGHBOURS / 2 + j, subbands_at.height));
     barrier(CLK_LOCAL_MEM_FENCE);
     /* Loads the work-item's column: energies of WINDOW rows, coefficients of the OUTPUTS rows in the middle. */
     vec energies[WINDOW], re[OUTPUTS], im[OUTPUTS];
 #pragma unroll
     for (int j = 0; j < WINDOW; j++) {
-        const int r = j - SIDE / 2;
+        const int r = j - NEIGHBOURS / 2;
         const vec a = load(PLANES_ARG(subbands), column, rows[j], re_at);
         const vec b = load(PLANES_ARG(subbands), column, rows[j], im_at);
         energies[j] = energy(a, b);
@@ -77,7 +77,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
     for (int r = 0; r < OUTPUTS; r++) {
         vec sum = 0.0f;
 #pragma unroll
-        for (int k = 0; k < SIDE; k++)
+        for (int k = 0; k < NEIGHBOURS; k++)
             sum += energies[r + k];
         sums[r][item] = sum;
     }

@@ -1,8 +1,8 @@
-/* Copies one layer between texels (images) and planes (a buffer), for stages that work in buffers only.
+/* Copies layer 0 of planes in an image to planes in a buffer, or back, for stages that work only in buffers.
  *
  *     texel   (c0, c1, c2, c3) of pixel x      planes   c0 of all pixels, c1 of all pixels, ...
  *
- * Grid: x counts pixels, y rows. */
+ * `at` is the geometry of the buffer. Grid: x counts pixels, y rows. */
 #ifndef IMAGES
 #define IMAGES
 #define LANES 1
@@ -19,7 +19,7 @@ __kernel void texels_to_planes(PLANES_IN(src), __global float *planes, const str
         planes[offset(at, x, y, c)] = component(v, c);
 }
 
-/* Missing channels are 0. */
+/* Channels of a texel that the buffer does not have become 0. */
 __kernel void planes_to_texels(__global const float *planes, const struct geometry at, PLANES_OUT(dst))
 {
     const int x = get_global_id(0), y = get_global_id(1) + at.first_row;

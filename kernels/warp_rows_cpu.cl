@@ -6,12 +6,12 @@
  *                                     . . . # # # . .    the positions are next to each other in a few rows
  *                                     . . . . . . # #
  *
- * Lane l is in column x0 + l + shift of the source, x0 the column of lane 0. So one load has a sample of all lanes with the
- * same shift; lanes of another row or shift are masked. Rows and shifts are few: 5 and mostly 1 for a rotation by 2 degrees
- * and the cubic, 12 and 3 for 30 degrees.
+ * The position of lane l is in column x0 + l + shift of the source, where x0 is the column of lane 0. So one load has a sample
+ * for every lane with that shift; lanes with another row or shift are masked. There are few rows and shifts: with the cubic 5
+ * rows and mostly 1 shift for a rotation by 2 degrees, 12 rows and 3 shifts for 30 degrees.
  *
- * Each lane adds as in warp.cl, down each column of samples, then over the columns. A masked lane adds nothing, as the
- * sample may be NaN.
+ * Each lane sums in the order of warp.cl: down each column of samples, then over the columns. A masked lane keeps its sum:
+ * it must not add 0 times the sample, which may be NaN.
  *
  *   -DTAPS=n, -DPLANES=n  as in warp.cl
  *
@@ -22,8 +22,8 @@
 #define PLANES 1
 #endif
 
-/* Columns and rows that a work-item needs: at most 16 + 8 + 5 and 12 + 1 + 5 with the slopes of warp_follows_rows() in
- * src/filters/warp.c. */
+/* Bounds of the columns and rows that a work-item needs. With the slopes that warp_follows_rows() of src/filters/warp.c accepts
+ * for one plane, columns are at most 16 lanes + 8 (last_shift) + 5 (TAPS - 1), rows at most 12 (bottom - top) + 6 (TAPS). */
 #define TILE_COLUMNS 32
 #define TILE_ROWS    20
 
@@ -34,13 +34,14 @@
 #define PREFETCH(p)
 #endif
 
-/* The positions of sixteen neighbours: samples, and fractions in [0, 1). */
+/* The positions of sixteen neighbours in the source: whole pixels, and fractions in [0, 1). */
 struct positions {
-    int16 y, shift;
+    int16 y, shift; /* row, and column - x - lane number */
     vec fraction_x, fraction_y;
-    int x, last_shift; /* column of lane 0; shift of lane 15. Shifts in between are between 0 and this one */
-    int top, bottom;   /* the first and the last row of `y` */
-    int16 missing;     /* lanes whose nearest sample is beyond the picture */
+    int x;             /* column of lane 0, whose shift is 0 */
+    int last_shift;    /* shift of lane 15; all shifts are between 0 and this one */
+    int top, bottom;   /* least and largest row of all lanes */
+    int16 missing;     /* not 0: the sample nearest to the lane's position is outside the picture */
 };
 
 /* Returns the fractions of positions, to 24 bits, which are exact in a float. */
@@ -125,16 +126,16 @@ INLINE vec sum_rows(const float *tile, int left, PLANES_IN(src), int x0, int top
     return sum;
 }
 
-/* Copies samples from (left, top) on to a tile, by the border rule. */
+/* Fills a tile with `columns` x `rows` samples of plane z, from (left, top) on, by the border rule. */
 INLINE void fill_tile(float *tile, PLANES_IN(src), int left, int top, int columns, int rows, int z)
 {
     for (int row = 0; row < rows; row++) {
-        float *line_of = tile + row * TILE_COLUMNS;
+        float *tile_row = tile + row * TILE_COLUMNS;
         if (beyond_border(top + row, src_at.height))
             for (int i = 0; i < columns; i++)
-                line_of[i] = 0.0f;
+                tile_row[i] = 0.0f;
         else
-            fill_line(line_of, columns, PLANES_ARG(src), left, clamp_row(src_at, edge(top + row, src_at.height)), z);
+            fill_line(tile_row, columns, PLANES_ARG(src), left, clamp_row(src_at, edge(top + row, src_at.height)), z);
     }
 }
 
@@ -149,7 +150,7 @@ NOINLINE void warp_run(PLANES_IN(src), PLANES_OUT(dst), const struct warp *warp,
         vec wx[TAPS], wy[TAPS];
         find_weights(wx, warp, at.fraction_x);
         find_weights(wy, warp, at.fraction_y);
-        /* The rows and columns of the samples that are loaded, for all lanes together. */
+        /* The columns and rows of the source that all lanes together load. */
         const int x0 = at.x - TAPS / 2 + 1, left = x0 + min(at.last_shift, 0), columns = LANES + abs(at.last_shift) + TAPS - 1;
         const int top = at.top - TAPS / 2 + 1, rows = at.bottom - at.top + TAPS, end_row = src_at.first_row + src_at.rows;
         const bool in_memory = left >= 0 && left + columns <= src_at.width && top >= src_at.first_row && top + rows <= end_row;
@@ -158,8 +159,8 @@ NOINLINE void warp_run(PLANES_IN(src), PLANES_OUT(dst), const struct warp *warp,
             const int z = item_z * PLANES + p;
             vec value;
             if (in_memory) {
-                /* Prefetches from the source row that the output row after the next one needs first. Without this every cache
-                 * miss stalls: 35 MP by 2 degrees in slices of 1000 rows took 0.8 s instead of 0.1. */
+                /* Prefetches a cache line of the source row that output row y + 2 is the first to need. Without this every
+                 * cache miss stalls: 35 megapixels by 2 degrees in slices of 1000 rows took 0.8 s instead of 0.1. */
                 PREFETCH(src + offset(src_at, at.y.sf > at.y.s0 ? x0 : x0 + LANES, min(top + rows + 1, end_row - 1), z));
                 value = sum_rows(0, 0, PLANES_ARG(src), x0, top, z, at, wx, wy);
             } else {

@@ -29,8 +29,8 @@ struct flow {
 
 /* ---------------------------------------------------------------- samples of a slice (struct slice_io) */
 
-/* Waits for the next slot of the reader. If the thread has failed, fails without a message, which the thread
- * has. */
+/* Waits for the next slot of the reader. If the reader has failed, returns STATUS_FAILED without a message:
+ * flow_end reports the reader's own error. */
 static enum status flow_acquire_input(void *context, struct raster *in, struct error *error)
 {
     struct flow *flow = context;

@@ -31,7 +31,7 @@ struct group {
 };
 
 /* True if images of that shape may form groups in that chain: they are small and have no alpha, planes are in
- * buffers, and every stage supports groups. */
+ * buffers, every stage supports groups, and the chain's output is an image. */
 bool group_accepts(const struct chain *chain, const struct shape *image, const struct run *run);
 
 /* Returns the largest number of images in a group, at least 1. `plan` is for one image. */

@@ -16,7 +16,7 @@ struct input_page {
     unsigned char *samples; /* row_size(&info) bytes for each of them */
 };
 
-/* Allocates the samples. Fails if memory runs out. input_page_free is safe after a failure and on a zeroed
+/* Allocates the samples. Fails only if out of memory. input_page_free is safe after a failure and on a zeroed
  * page. */
 enum status input_page_init(struct input_page *input, const struct image_info *info, struct interval rows,
                             struct error *error);

@@ -1,6 +1,7 @@
 /* Conversion of samples to planes and back, on the device (kernels/samples.cl).
  *
- *     samples ─▶ 0 to 1 ─▶ (divide by alpha) ─▶ (linear light) ─▶ (multiply by alpha) ─▶ (opponent) ─▶ planes
+ *     samples ─▶ 0 to 1 ─▶ (divide by alpha) ─▶ (range) ─▶ (linear light) ─▶ (multiply by alpha) ─▶
+ * (opponent) ─▶ planes
  *
  * and the reverse on output. struct conversion selects the steps; both ends of a chain have one. Rasters
  * refer to their conversion, which must outlive them. Functions enqueue and do not wait, unless their comment
@@ -50,10 +51,10 @@ struct range_text conversion_range(const struct conversion *conversion);
  * amplifies and makes such values. */
 bool transfer_clips(enum sample_type in, enum sample_type out, bool amplifies);
 
-/* Numbers of values that the output's samples cannot hold. */
+/* Numbers of samples of an output, and of those that cannot hold their values. */
 struct clipping {
-    uint64_t samples;     /* all counted samples */
-    uint64_t beyond;      /* clipped */
+    uint64_t samples;     /* all samples of the output; set by batch/result.c */
+    uint64_t beyond;      /* clipped to the range of the type */
     uint64_t not_numbers; /* NaN, written as 0 */
 };
 
@@ -69,7 +70,8 @@ bool conversion_keeps_samples(const struct conversion *from, const struct conver
 enum status clipping_begin(const struct run *run, const struct conversion *to, int images, cl_mem *counters,
                            struct error *error);
 
-/* Waits for the device and adds the counters of each image to `clippings`. Does nothing without counters. */
+/* Waits for the device and adds the counters of image i to `beyond` and `not_numbers` of clippings[i]. Does
+ * nothing if `counters` is NULL. */
 enum status clipping_read(const struct run *run, cl_mem counters, int images, struct clipping *clippings,
                           struct error *error);
 

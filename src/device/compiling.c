@@ -1,4 +1,4 @@
-/* Periods in which threads compile. Overlapping calls of several threads are one period. */
+/* Periods in which any thread compiles. */
 #include "device/compiling.h"
 
 #include "base/timing.h"
@@ -10,10 +10,10 @@
 static const double MIN_COMPILATION = 0.05;
 
 static struct {
-    pthread_mutex_t lock;                     /* guards everything below */
-    int calls;                                /* in progress */
-    double since;                             /* start of the first of them */
-    double spent;                             /* seconds of earlier periods that compiled */
+    pthread_mutex_t lock; /* guards everything below */
+    int calls;            /* number of calls in progress */
+    double since;         /* start of the current period, as clock_seconds() */
+    double spent;         /* seconds of all finished periods of at least MIN_COMPILATION */
     void (*watch)(bool begins, double spent); /* may be NULL */
 } compiling = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

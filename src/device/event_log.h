@@ -51,8 +51,7 @@ struct event_log {
  * queue is empty. Failures are ignored: the trace then shows kernels at a wrong time. */
 void event_log_calibrate(struct event_log *event_log, const struct device *device);
 
-/* Adds a record. The log owns the event from now on, also after a failure. Fails only if memory is
- * out. */
+/* Adds a record. The log owns the event from now on, also after a failure. Fails only if out of memory. */
 enum status event_log_add(struct event_log *event_log, enum phase phase, const char *name, uint64_t bytes,
                           cl_event event, struct error *error);
 

@@ -60,7 +60,7 @@ struct pool {
 };
 
 /* Allocates memory for planes whose `memory` and sizes are set, and sets their object and pitch. The content
- * is undefined. Fails if a limit of the device is exceeded, which the message names, or if memory runs out;
+ * is undefined. Fails if a limit of the device is exceeded, which the message names, or if out of memory;
  * then error->is_out_of_memory is set. */
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error);
 
@@ -125,7 +125,8 @@ void constants_free(struct constants *constants);
 enum status counters_create(const struct device *device, size_t count, cl_mem *memory, struct error *error);
 
 /* Enqueues a copy to the host of `count` 32-bit words, counters or floats, beginning at index `first`. `to`
- * must remain valid until the queue has finished. `wait`: waits for all earlier kernels and the copy. */
+ * must remain valid until the queue has finished. `wait`: waits for all earlier kernels and the copy. Does
+ * nothing on a dry-run device. */
 enum status words_read(const struct device *device, cl_mem memory, size_t first, size_t count, void *to,
                        bool wait, struct error *error);
 

@@ -7,11 +7,12 @@
  * each weight to the sample that replaces it at the border: CLAMP sums the weights of all samples beyond an
  * end into the last sample, ZERO drops them. So kernels know no border rule.
  *
- * The exception is a wrapped axis that is longer than its filter (is_periodic): its windows extend beyond the
- * ends, and the kernel wraps them. Otherwise every block at an end would need the whole axis.
+ * The exception is an axis with edge WRAP that is longer than its filter and a block together (is_periodic).
+ * Its windows extend beyond the ends, and the kernel wraps them: otherwise every block at an end would have
+ * the whole axis as its window.
  *
  * Blocks with equal matrices share one: a blur and an enlargement by 2 have one matrix for their interior and
- * some at each end. In a probe of --blur 2 on an H200, sharing saved 91 of 481 us. */
+ * some at each end. In an experiment with --blur 2 on an H200, sharing saved 91 of 481 us. */
 #include "filters/axis.h"
 
 #include "base/sums.h"

@@ -1,22 +1,24 @@
-/* Moves the picture onto its canvas, by one of two ways:
+/* Moves the picture onto its canvas, in one of two ways:
  *
- *   from raster to raster   kernels/extend_samples.cl copies samples of any type, and fills the rest with one
+ *   from raster to raster   kernels/extend_samples.cl copies samples of any type, and fills the rest with a
  *                           pixel of that type
  *   from planes to planes   a warp that copies (filters/warp.h), with `fill` beyond the picture
  *
- * With --linear the fill's colour is converted to light by the curve of sRGB: for planes, and for samples of
- * files that contain light, which are floats without a profile. A gray picture gets the colour's gray, as
- * --gray computes it. */
+ * The fill's colour is in samples of the file, 0 to 1. With --linear it is converted to light by the file's
+ * curve: for planes, and for files whose samples are light (floats without a profile; by sRGB's curve). So
+ * the output gets the same samples from both ways, with and without --linear. A gray picture gets a weighted
+ * sum of the colour's channels (ITU-R BT.709, 3.2): of light with --linear, otherwise of samples. */
 #include "filters/canvas.h"
 
-#include "base/exact.h"
 #include "filters/warp.h"
+#include "image/colour/colour.h"
 #include "image/sample.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Parses color=. White and black are colours; zero differs from black by being transparent with alpha. */
+/* Parses color= into a struct fill. Black and white are opaque colours. Zero is the same as black, but
+ * transparent if the picture has alpha. */
 enum status canvas_parse_fill(const char *text, void *field, struct error *error)
 {
     struct fill *fill = field;
@@ -50,7 +52,7 @@ void canvas_print_fill(FILE *file, const void *params)
                 (unsigned)lrint(255 * fill->colour[1]), (unsigned)lrint(255 * fill->colour[2]));
 }
 
-/* Returns the pixel of the canvas at which the picture begins. */
+/* Returns the pixel of the canvas that is the picture's top left pixel. */
 static struct point canvas_position(const struct canvas *canvas, const struct shape *in)
 {
     struct shape on_canvas = *in;
@@ -76,15 +78,16 @@ enum status canvas_shape(const char *what, const void *params, const struct shap
         return fail(error, STATUS_FAILED, "%s color=transparent: the picture has no alpha", what);
     if (out->width < in->width || out->height < in->height)
         return fail(error, STATUS_FAILED,
-                    "%s: the picture is %dx%d, larger than the canvas of %dx%d; --crop cuts it", what,
-                    in->width, in->height, out->width, out->height);
+                    "%s: the picture is %dx%d, larger than the canvas of %dx%d; crop it first with --crop",
+                    what, in->width, in->height, out->width, out->height);
     if (out->width > BOX_MAX_SIDE || out->height > BOX_MAX_SIDE)
         return fail(error, STATUS_FAILED, "%s would make %dx%d pixels; a side is at most %d", what,
                     out->width, out->height, BOX_MAX_SIDE);
     if ((long long)at.x + in->width <= out->width && (long long)at.y + in->height <= out->height)
         return STATUS_OK;
-    return fail(error, STATUS_FAILED, "%s: the picture is %dx%d, too large for %dx%d from +%d+%d", what,
-                in->width, in->height, out->width, out->height, at.x, at.y);
+    return fail(error, STATUS_FAILED,
+                "%s: the picture of %dx%d at +%d+%d does not fit on the canvas of %dx%d", what, in->width,
+                in->height, at.x, at.y, out->width, out->height);
 }
 
 struct interval canvas_rows(const void *params, const struct shape *in, struct interval out)
@@ -101,7 +104,7 @@ struct affine canvas_inverse_map(const void *params, const struct shape *in)
     return (struct affine){1, 0, -at.x, 0, 1, -at.y};
 }
 
-/* With color=edge, the rows that mirror or wrap continues are far from the slice: slices need all rows. */
+/* With color=edge every slice needs all rows: the border rules mirror and wrap read rows far from it. */
 struct stage_caps canvas_caps(const void *params)
 {
     struct stage_caps caps = move_caps(params);
@@ -109,44 +112,47 @@ struct stage_caps canvas_caps(const void *params)
     return caps;
 }
 
-/* Computes the channels of the fill: linear light if `is_light`, otherwise with the curve of sRGB (IEC
- * 61966-2-1). Gray is a weighted sum (ITU-R BT.709, 3.2), as in --gray: of light with --linear, otherwise of
- * encoded values. */
-static void canvas_fill_channels(const struct fill *fill, const struct shape *shape, bool is_light,
-                                 double channels[4])
+/* Computes the channels of a pixel of the fill, premultiplied by alpha; full scale is 1. `is_light`: as
+ * light, otherwise as samples. */
+static enum status canvas_fill_channels(const struct fill *fill, const struct shape *shape, bool is_light,
+                                        double channels[4], struct error *error)
 {
-    double colours[3], gray;
-    for (int i = 0; i < 3; i++) {
-        const double value = fill->colour[i];
-        colours[i] = !shape->linear     ? value
-                     : value <= 0.04045 ? value / 12.92
-                                        : exact_pow((value + 0.055) / 1.055, 2.4);
-    }
-    gray = 0.2126 * colours[0] + 0.7152 * colours[1] + 0.0722 * colours[2];
+    static const double WEIGHTS[3] = {0.2126, 0.7152, 0.0722}; /* ITU-R BT.709, 3.2 */
+    const struct colour_space *space = shape->linear ? shape_space(shape) : NULL;
     const int count = shape->channels - shape->alpha;
-    for (int c = 0; c < count; c++) {
-        const double value = count == 3 ? colours[c] : gray;
-        channels[c] = shape->linear && !is_light ? exact_srgb(value) : value;
-    }
+    if (shape->linear && space == NULL)
+        return fail_memory(error, "out of memory for a tone curve");
     if (shape->alpha)
         channels[count] = fill->kind == FILL_COLOUR;
+    if (count == 3) {
+        for (int c = 0; c < 3; c++)
+            channels[c] = is_light ? colour_space_light(space, c, fill->colour[c]) : fill->colour[c];
+        return STATUS_OK;
+    }
+    double gray = 0;
+    for (int c = 0; c < 3; c++)
+        gray += WEIGHTS[c] * (space ? colour_space_light(space, 0, fill->colour[c]) : fill->colour[c]);
+    channels[0] = space && !is_light ? colour_space_value(space, 0, gray) : gray;
+    return STATUS_OK;
 }
 
-/* Uploads the fill as a pixel of the raster's sample type. */
+/* Uploads a pixel of the fill, in the raster's sample type. The run owns *memory. */
 static enum status canvas_upload_fill(struct run *run, const struct canvas *canvas, const struct shape *shape,
-                                      const struct raster *raster, cl_mem *fill, struct error *error)
+                                      const struct raster *raster, cl_mem *memory, struct error *error)
 {
     const enum sample_type type = (enum sample_type)raster->sample;
     const bool is_light = shape->linear && shape->floats && shape->space == NULL;
     double channels[4] = {0};
-    float pixel[4] = {0}; /* 16 bytes: a pixel of any type, as the floats of run_constants */
-    canvas_fill_channels(&canvas->fill, shape, is_light, channels);
+    float pixel[4] = {
+        0}; /* 16 bytes, room for a pixel of any type; floats because run_constants copies floats */
+    if (canvas_fill_channels(&canvas->fill, shape, is_light, channels, error) != STATUS_OK)
+        return STATUS_FAILED;
     for (int c = 0; c < shape->channels; c++) {
         const bool alpha = shape->alpha && c == shape->channels - 1;
         const double black = alpha ? 0 : raster->black, white = alpha ? 1 : raster->white;
         sample_set(type, pixel, (size_t)c, black + channels[c] * (white - black));
     }
-    return run_constants(run, pixel, 4, fill, error);
+    return run_constants(run, pixel, 4, memory, error);
 }
 
 /* Enqueues kernels/extend_samples.cl, from raster to raster. */
@@ -155,7 +161,7 @@ static enum status canvas_move_samples(struct run *run, const struct canvas *can
 {
     const struct point begin = canvas_position(canvas, &in->shape);
     const struct planes dst = value_planes(out);
-    const struct { /* struct canvas of kernels/extend_samples.cl */
+    const struct { /* the same layout as struct canvas of kernels/extend_samples.cl */
         cl_int x, y, picture_width, picture_height, width, first_row, rows, uses_border;
     } at = {
         begin.x,   begin.y,       in->shape.width, in->shape.height,
@@ -163,10 +169,10 @@ static enum status canvas_move_samples(struct run *run, const struct canvas *can
     cl_mem fill;
     if (canvas_upload_fill(run, canvas, &out->shape, out->raster, &fill, error) != STATUS_OK)
         return STATUS_FAILED;
-    cl_int units;
-    struct kernel_launch work = move_work(run, "extend_samples", out, &units);
+    cl_int pixel_units;
+    struct kernel_launch work = move_work(run, "extend_samples", out, &pixel_units);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_WRITE_RASTER(out->raster),
-                  ARG(units), ARG(at), ARG_MEMORY(fill));
+                  ARG(pixel_units), ARG(at), ARG_MEMORY(fill));
 }
 
 enum status canvas_image(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -179,7 +185,8 @@ enum status canvas_image(struct run *run, const void *params, const struct value
     double channels[4] = {0};
     if (out->raster) /* unchanged samples of the file */
         return canvas_move_samples(run, canvas, in, out, error);
-    canvas_fill_channels(&canvas->fill, &out->shape, out->shape.linear, channels);
+    if (canvas_fill_channels(&canvas->fill, &out->shape, out->shape.linear, channels, error) != STATUS_OK)
+        return STATUS_FAILED;
     for (int c = 0; c < out->shape.channels; c++)
         copying.fill[c] = (cl_float)channels[c];
     return warp_image(run, &affine, &copying, in, out, error);

@@ -1,7 +1,8 @@
 /* A larger canvas around the picture, for --extend and --border.
  *
- * struct canvas is plain data, owns nothing, and is read-only once it was parsed. The functions are the
- * callbacks of a stage whose params are a struct canvas; canvas_image() only enqueues work. */
+ * struct canvas is plain data, owns nothing, and is read-only after parsing. Most functions are callbacks of
+ * a stage whose params are a struct canvas; such a stage calls canvas_shape() in its callback `shape`. All
+ * functions are reentrant; a struct run belongs to one thread. canvas_image() only enqueues work. */
 #ifndef CLIMG_FILTERS_CANVAS_H
 #define CLIMG_FILTERS_CANVAS_H
 
@@ -13,7 +14,7 @@ enum fill_kind { FILL_ZERO, FILL_EDGE, FILL_TRANSPARENT, FILL_COLOUR };
 /* The content of the canvas around the picture. */
 struct fill {
     int kind;         /* enum fill_kind */
-    double colour[3]; /* FILL_COLOUR: red, green and blue; 1 is full scale, with the curve of sRGB */
+    double colour[3]; /* FILL_COLOUR: red, green and blue as samples of the file, 0 to 1 */
 };
 
 struct canvas {
@@ -33,26 +34,29 @@ struct canvas {
 enum status canvas_parse_fill(const char *text, void *field, struct error *error);
 void canvas_print_fill(FILE *file, const void *params);
 
-/* Computes the size of the canvas. Fails if it does not contain the picture, is larger than BOX_MAX_SIDE, or
- * would be transparent although there is no alpha. `what` names the stage in messages. */
+/* Sets width and height of *out to those of the canvas. Fails if the canvas does not contain the picture, if
+ * a side is longer than BOX_MAX_SIDE, or for color=transparent if the picture has no alpha. `what` names the
+ * stage in messages. */
 enum status canvas_shape(const char *what, const void *params, const struct shape *in, struct shape *out,
                          struct error *error);
 
-/* Returns the rows of the picture. Rows outside the picture are included only with color=edge. */
+/* Returns the rows of the picture that rows `out` of the canvas need. With color=edge these may be outside
+ * the picture: the border rule has not been applied. */
 struct interval canvas_rows(const void *params, const struct shape *in, struct interval out);
 
-/* Returns the shift from the canvas to the picture, in pixels. */
+/* Returns the map from pixels of the canvas to pixels of the picture: a shift. */
 struct affine canvas_inverse_map(const void *params, const struct shape *in);
 
 /* Returns the capabilities of a stage that only moves pixels (move_caps); with color=edge also
  * needs_all_rows. */
 struct stage_caps canvas_caps(const void *params);
 
-/* Fails unless color=edge (0 is not black in video), and if the picture would begin inside a chroma pixel. */
+/* Converts a canvas of luma pixels to one of chroma pixels, for subsampled video. Fails without color=edge,
+ * as 0 is not black in video, and if the picture would not begin at a chroma pixel. */
 enum status canvas_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error);
 
-/* Enqueues the move: of the file's samples if there is out->raster, otherwise of planes. Allocates the planes
- * of `out`. */
+/* Enqueues the move. If out->raster is not NULL, samples are moved from in->raster to out->raster; otherwise
+ * planes are moved, and the planes of `out` are allocated. */
 enum status canvas_image(struct run *run, const void *params, const struct value *in, struct value *out,
                          struct error *error);
 

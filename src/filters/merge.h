@@ -80,8 +80,9 @@ double merge_median(double *values, size_t count);
 /* Returns the mean, for a count of 0 NaN. Adds the values in their order. */
 double merge_mean(const double *values, size_t count);
 
-/* Removes values further than `sigma` standard deviations from the median, in two passes. Keeps the order of
- * the others and returns their number. `scratch` has room for all values. */
+/* Removes values further than `sigma` standard deviations from the median, in two passes; a pass over fewer
+ * than three values removes none. Keeps the order of the others and returns their number. `scratch` has room
+ * for all values. */
 size_t merge_reject(double *values, size_t count, double sigma, double *scratch);
 
 #endif

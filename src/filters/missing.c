@@ -9,7 +9,7 @@ enum status missing_count(struct run *run, const void *params, const struct valu
 {
     const struct shape *shape = &image->shape;
     const struct planes *src = &image->planes[0];
-    const cl_int4 own = {{columns.begin, columns.end, rows.begin, rows.end}};
+    const cl_int4 core = {{columns.begin, columns.end, rows.begin, rows.end}};
     const cl_int channels = shape->channels, colours = shape->channels - shape->alpha;
     const size_t count = 2 * (size_t)shape->images;
     *has_missing = false;
@@ -22,7 +22,7 @@ enum status missing_count(struct run *run, const void *params, const struct valu
         return STATUS_FAILED;
     }
     struct kernel_launch work = run_work(run, "missing", "missing_count", src);
-    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG(own), ARG(channels),
+    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG(core), ARG(channels),
                                 ARG(colours), ARG_MEMORY(counters));
     if (status == STATUS_OK)
         status = words_read(run->device, counters, 0, count, counts, true, error);

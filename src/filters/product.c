@@ -1,8 +1,11 @@
-/* Launches of the separable product, by one of three kernels:
+/* Launches of the separable product, by one of three kernels. run_is_cpu() is true for CPU devices with
+ * planes in buffers.
  *
- *   product_cpu.cl   CPU devices: a work-item computes SEGMENT blocks with a tile in the cache
- *   product_gpu.cl   GPUs, and images: a group computes neighbouring blocks with a tile in local memory
- *   filter_gpu.cl    GPUs, buffers, filters of at most 129 taps: columns are filtered in registers
+ *   product_cpu.cl   CPU devices, buffers: a work-item computes SEGMENT blocks with a tile in the cache
+ *   product_gpu.cl   GPUs, and images on any device: a group computes neighbouring blocks with a tile in
+ *                    local memory
+ *   filter_gpu.cl    GPUs, buffers, the same weights for every output (fits_filter_gpu), at most 129 taps
+ *                    along x: columns are filtered in registers
  *
  * product_cpu.cl also reads and writes rasters, which saves unpacking and packing. filter_gpu.cl exists
  * because product_gpu.cl takes an H200 1.46 times as long for 19 taps.
@@ -11,12 +14,12 @@
  * the same bits. Weights are arguments: a new sigma or factor compiles nothing.
  *
  * Tried and lost:
- *   kernels with length or factor at build time   0.4 to 1.6 s per value to compile on an H100; on a CPU the
- *                                                 product takes 0.72 to 1.02 of their time
- *   a launch per axis                             17 taps on an H100: 2.05 times as long as copying the
- *                                                 planes; a probe with one launch 1.38
- *   the wavelet transform as a product            level 1 of four planes of 1024x1024 on two cores: 14.3 ms;
- *                                                 the transform's own kernels 6.6 */
+ *   kernels with the number of taps or the factor   each value takes 0.4 to 1.6 s to compile on an H100. On a
+ *   as a build option                               CPU product_cpu.cl takes 0.72 to 1.02 of their time
+ *   a launch per axis                               17 taps on an H100 take 2.05 times as long as copying the
+ *                                                   planes; an experiment with one launch 1.38 times
+ *   the wavelet transform as a product              level 1 of four planes of 1024x1024 on two cores: 14.3
+ * ms; with the transform's own kernels 6.6 ms */
 #include "filters/product.h"
 
 #include <stdlib.h>
@@ -25,7 +28,7 @@
 /* Blocks along x per work-item of the CPU variant, as in kernels/product_cpu.cl. */
 enum { SEGMENT = 64 };
 
-/* Work-items of a group of the GPU variant, if local memory suffices for their tile. */
+/* Work-items of a group of the GPU variant; fewer if their tile does not fit into local memory. */
 enum { GROUP = 128 };
 
 /* Bytes of a vec in local memory. */
@@ -42,32 +45,44 @@ struct stage_caps product_caps(const void *params)
 /* Tables of both axes, and the blocks that a launch computes. */
 struct tables {
     cl_mem x, y;
-    cl_int blocks_x; /* number of blocks along x */
+    cl_int blocks_x; /* number of blocks along x, of the whole axis */
     cl_int first_y;  /* first block along y */
-    int blocks_y;    /* number of blocks along y */
+    int blocks_y;    /* number of blocks along y, from first_y on */
 };
 
-/* Returns the tables of both axes and the range of blocks that covers the rows to compute. */
-static enum status make_tables(struct run *run, const struct product *product, struct blocking across,
+/* Fills in *tables: finds or uploads the tables of both axes, and computes the blocks that contain the rows
+ * to compute. The run owns the tables. */
+static enum status make_tables(struct run *run, const struct product *product, struct blocking by_x,
                                struct tables *tables, struct error *error)
 {
     const struct planes *dst = &product->dst;
-    const struct blocking down = {PRODUCT_ROWS, 1, false};
-    const bool all = product->rows.end == product->rows.begin;
+    const struct blocking by_y = {PRODUCT_ROWS, 1, false};
+    const bool is_whole = product->rows.end == product->rows.begin;
     const struct interval rows =
-        all ? (struct interval){dst->first_row, dst->first_row + dst->rows} : product->rows;
-    tables->blocks_x = ceil_div(product->x.outputs, across.outputs);
+        is_whole ? (struct interval){dst->first_row, dst->first_row + dst->rows} : product->rows;
+    tables->blocks_x = ceil_div(product->x.outputs, by_x.outputs);
     tables->first_y = rows.begin / PRODUCT_ROWS;
     tables->blocks_y = ceil_div(rows.end, PRODUCT_ROWS) - tables->first_y;
-    if (axis_table(run, &product->x, across, &tables->x, error) != STATUS_OK)
+    if (axis_table(run, &product->x, by_x, &tables->x, error) != STATUS_OK)
         return STATUS_FAILED;
-    return axis_table(run, &product->y, down, &tables->y, error);
+    return axis_table(run, &product->y, by_y, &tables->y, error);
 }
 
-/* True if the epilogue reads `other`. */
-static bool has_other(const struct product *product)
+/* True if the epilogue has a second operand (struct product). */
+static bool has_operand(const struct product *product)
 {
     return product->epilogue.op != EPILOGUE_COPY || product->epilogue.alpha_channel >= 0;
+}
+
+/* Returns the bytes of the second operand, or 0 if it is the source, which counts once. */
+static uint64_t operand_bytes(const struct product *product)
+{
+    const struct planes *src = &product->src, *other = &product->other;
+    if (!has_operand(product))
+        return 0;
+    if (product->epilogue.op == EPILOGUE_SHARPEN && product->read)
+        return src->object ? raster_bytes(product->read, product->dst.rows) : 0;
+    return other->object != src->object ? planes_bytes(other) : 0;
 }
 
 /* Enqueues kernels/product_cpu.cl. One program serves all combinations of planes and rasters. */
@@ -81,26 +96,26 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
     struct kernel_launch work = run_work(run, "product_cpu", "product", dst);
     if (make_tables(run, product, (struct blocking){CPU_LANES, 1, true}, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
-    /* The grid's x counts blocks along y. */
+    /* A work-item computes a block along y (the grid's x) and a segment (its y). work.width counts floats,
+     * and CPU_LANES of them are a work-item. */
     work.width = tables.blocks_y * CPU_LANES;
     work.height = ceil_div(tables.blocks_x, SEGMENT);
     work.config = (struct launch_config){1, {1, 1}};
     work.calls_noinline = true;
-    work.bytes = read && !src->object ? raster_bytes(read, src->rows)
-                                      : planes_bytes(src) * (has_other(product) ? 2 : 1);
+    work.bytes = operand_bytes(product);
     if (!read && !write)
         return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(other_at),
                       ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks_x),
                       ARG(tables.first_y), ARG(product->epilogue), ARG(channels));
     struct raster input = read ? *read : (struct raster){0}, output = write ? *write : (struct raster){0};
     const struct geometry from = planes_geometry(src);
-    struct geometry input_at = from; /* as if the interleaved channels were one plane */
+    struct geometry input_at = from; /* of the raster, as one plane that has the samples of all channels */
     input_at.pitch = input.pitch * src->channels;
     input_at.first_row = input.first_row;
+    work.bytes += src->object ? planes_bytes(src) : raster_bytes(&input, src->rows);
+    work.bytes += dst->object ? planes_bytes(dst) : raster_bytes(&output, dst->rows);
     if (dst->object)
         output.memory = NULL;
-    else if (write)
-        work.bytes += raster_bytes(write, dst->rows);
     work.depth = 1;
     define(&work.defines, "SAMPLES", 1);
     define(&work.defines, "SAMPLE", write ? output.sample : input.sample);
@@ -112,45 +127,46 @@ static enum status multiply_cpu(struct run *run, const struct product *product, 
                   ARG(tables.blocks_x), ARG(tables.first_y), ARG(product->epilogue), ARG(channels));
 }
 
-/* Returns the number of blocks of a group along x: as many as find their samples in one tile, but at least as
- * many as span one window. For wide windows the tile is then filled several times; with fewer blocks,
- * neighbouring groups would read mostly the same samples. */
+/* Returns the number of blocks along x that a group of `group` work-items computes, 1 to `group`. Usually all
+ * their samples fit into one tile. If a window is wide, the blocks together are at least as wide as the
+ * window, and the tile is filled several times: with fewer blocks, neighbouring groups would read mostly the
+ * same samples. */
 static int blocks_of_group(const struct axis *axis, struct blocking by, int group)
 {
     double step = (double)by.outputs * axis->samples / axis->outputs; /* samples from block to block */
     double window = axis_max_taps(axis), fitting = (group * by.unit - window - 2 * by.unit) / step;
-    double across = fitting < window / step ? window / step : fitting;
-    return across < 1 ? 1 : across < group ? (int)across : group;
+    double blocks = fitting < window / step ? window / step : fitting;
+    return blocks < 1 ? 1 : blocks < group ? (int)blocks : group;
 }
 
 /* Enqueues kernels/product_gpu.cl. */
 static enum status multiply_gpu(struct run *run, const struct product *product, struct error *error)
 {
     const struct planes *src = &product->src, *dst = &product->dst,
-                        *other = has_other(product) ? &product->other : src;
+                        *other = has_operand(product) ? &product->other : src;
     const struct geometry other_at = planes_geometry(other);
     const int lanes = launch_lanes(run->device, run->memory, VECTOR_FULL);
     const struct blocking by = {lanes, lanes, true};
     struct tables tables;
     /* Reserve memory for PRODUCT_ROWS + 1 rows: in images each row of the tile has one more vec. */
     const int group = run_fitting_outputs(run, GROUP, (size_t)(PRODUCT_ROWS + 1) * VEC_BYTES);
-    cl_int across = blocks_of_group(&product->x, by, group);
+    const cl_int group_blocks = blocks_of_group(&product->x, by, group);
     struct kernel_launch work = run_work(run, "product_gpu", "product", dst);
     if (make_tables(run, product, by, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
-    work.width = ceil_div(tables.blocks_x, across) * group * lanes;
+    work.width = ceil_div(tables.blocks_x, group_blocks) * group * lanes;
     work.height = tables.blocks_y;
     work.config = (struct launch_config){1, {group, 1}};
-    work.bytes = has_other(product) ? planes_bytes(other) : 0;
+    work.bytes = operand_bytes(product);
     define(&work.defines, "GROUP", group);
-    if (axis_max_samples(&product->x, by, across) > group * lanes)
+    if (axis_max_samples(&product->x, by, group_blocks) > group * lanes)
         define(&work.defines, "REFILL", 1);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(other_at),
                   ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks_x),
-                  ARG(tables.first_y), ARG(product->epilogue), ARG(across));
+                  ARG(tables.first_y), ARG(product->epilogue), ARG(group_blocks));
 }
 
-/* The same layouts as in kernels/filter_gpu.cl. */
+/* The same layouts as in kernels/filter_gpu.cl, which explains them. */
 struct window_x {
     cl_int before, reach;
 };
@@ -159,7 +175,7 @@ struct window_y {
     cl_int start, taps;
 };
 
-/* Outputs per work-item along y, and group sizes. */
+/* Output rows per work-item, and group sizes. */
 static const struct kernel_configs one_filter = {.kernel = "filter_both", .gpu = {8, {128, 1}}},
                                    two_filters = {.kernel = "filter_both", .gpu = {4, {64, 1}}};
 
@@ -172,18 +188,20 @@ static struct window_x find_window_x(const struct filter *along_x)
     return (struct window_x){before, reach > 1 ? reach : 1};
 }
 
-/* True for a filter that keeps the size, with equal weights for all outputs. */
+/* True if the axis is a filter that keeps the size and has the same weights for all outputs. */
 static bool axis_is_uniform(const struct axis *axis)
 {
     return axis->filter.weights && axis->filter.step == 1 && axis->filter.period == 1 &&
            axis->filter.lead == 0;
 }
 
-/* Longest filter of kernels/filter_gpu.cl, in vecs: 129 taps. For longer ones product_gpu.cl is as fast. */
+/* Largest reach (find_window_x) of kernels/filter_gpu.cl, in vecs: 129 taps along x. For longer filters
+ * product_gpu.cl is as fast. */
 enum { MAX_REACH = 32 };
 
-/* Samples that an axis must have in addition to the taps. They make a wrapped axis periodic (axis.c);
- * otherwise its table would extend over all samples, which are not in a tile. */
+/* An axis must have at least this many samples more than taps. Then a wrapped axis is periodic (is_periodic
+ * of axis.c). If it is not, the windows at its ends contain the whole axis, which does not fit into a tile.
+ */
 enum { BORDER_SAMPLES = 40 };
 
 /* True if kernels/filter_gpu.cl can compute the product. */
@@ -192,8 +210,8 @@ static bool fits_filter_gpu(const struct run *run, const struct product *product
     const int group = device_launch_config(run->device, run->memory, &two_filters).group[0];
     const struct filter *along_x = &product->x.filter;
     const int reach = find_window_x(along_x).reach;
-    /* A tile near the border must contain the samples that replace those beyond the border. It does if the
-     * filter is symmetric or has one tap more on one side, and the axis is longer than it. */
+    /* Near the border, a tile must contain the samples that replace samples beyond the border. It does if the
+     * taps left and right of the output differ by at most one, and if the axis is longer than the filter. */
     const int left = -along_x->start, right = along_x->start + along_x->taps - 1;
     const bool border_fits = abs(left - right) <= 1 && product->x.samples >= along_x->taps + BORDER_SAMPLES;
     return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && product->rows.end == product->rows.begin &&
@@ -202,33 +220,35 @@ static bool fits_filter_gpu(const struct run *run, const struct product *product
            border_fits;
 }
 
-/* Uploads the weights of one or two filters, each padded with zeros to `length`: `before` zeros in front, the
- * rest at the end. `another` may be NULL. */
-static enum status pad_weights(struct run *run, const struct filter *filter, const struct filter *another,
-                               int before, int length, struct weights *weights, struct error *error)
+/* Uploads the weights of one or two filters with equally many taps. Each filter is padded with zeros to
+ * `length` weights: `leading` zeros before it, the others after it. `second` may be NULL. The run owns
+ * weights->memory. */
+static enum status pad_weights(struct run *run, const struct filter *filter, const struct filter *second,
+                               int leading, int length, struct weights *weights, struct error *error)
 {
-    const size_t bytes = (size_t)filter->taps * sizeof(float), all = (size_t)length * (another ? 2 : 1);
-    float *padded = allocate_zeroed(all, sizeof *padded, "filter weights", error);
+    const size_t bytes = (size_t)filter->taps * sizeof(float), count = (size_t)length * (second ? 2 : 1);
+    float *padded = allocate_zeroed(count, sizeof *padded, "filter weights", error);
     if (!padded)
         return STATUS_FAILED;
-    memcpy(padded + before, filter->weights, bytes);
-    if (another)
-        memcpy(padded + length + before, another->weights, bytes);
-    weights->count = all;
-    enum status status = run_constants(run, padded, all, &weights->memory, error);
+    memcpy(padded + leading, filter->weights, bytes);
+    if (second)
+        memcpy(padded + length + leading, second->weights, bytes);
+    weights->count = count;
+    enum status status = run_constants(run, padded, count, &weights->memory, error);
     free(padded);
     return status;
 }
 
-/* Enqueues kernels/filter_gpu.cl: a product, or, if `another` is given, the gradient magnitude of two. */
-static enum status filter_gpu(struct run *run, const struct product *product, const struct product *another,
+/* Enqueues kernels/filter_gpu.cl: a product, or the gradient magnitude of two products of one image. `second`
+ * may be NULL. */
+static enum status filter_gpu(struct run *run, const struct product *product, const struct product *second,
                               struct error *error)
 {
-    const int filters = another ? 2 : 1;
+    const int filters = second ? 2 : 1;
     const struct filter *along_x = &product->x.filter, *along_y = &product->y.filter;
     const struct planes *src = &product->src, *dst = &product->dst;
     const struct window_x window_x = find_window_x(along_x);
-    struct kernel_launch work = run_configured(run, "filter_gpu", another ? &two_filters : &one_filter, dst);
+    struct kernel_launch work = run_configured(run, "filter_gpu", second ? &two_filters : &one_filter, dst);
     const int group = work.config.group[0];
     const int outputs = run_fitting_outputs(run, work.config.outputs, (size_t)(filters * group) * VEC_BYTES);
     /* The kernel needs at least OUTPUTS - 1 taps: zeros are appended. */
@@ -244,13 +264,13 @@ static enum status filter_gpu(struct run *run, const struct product *product, co
     define(&work.defines, "GROUP", group);
     define(&work.defines, "OUTPUTS", outputs);
     define(&work.defines, "FILTERS", filters);
-    if (pad_weights(run, along_x, another ? &another->x.filter : NULL,
+    if (pad_weights(run, along_x, second ? &second->x.filter : NULL,
                     window_x.before * GPU_LANES + along_x->start, window_x.reach * GPU_LANES + 1, &weights_x,
                     error) != STATUS_OK ||
-        pad_weights(run, along_y, another ? &another->y.filter : NULL, 0, window_y.taps, &weights_y, error) !=
+        pad_weights(run, along_y, second ? &second->y.filter : NULL, 0, window_y.taps, &weights_y, error) !=
             STATUS_OK ||
         make_tables(run, product, by, &tables, error) != STATUS_OK ||
-        make_tables(run, another ? another : product, by, &tables2, error) != STATUS_OK)
+        make_tables(run, second ? second : product, by, &tables2, error) != STATUS_OK)
         return STATUS_FAILED;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights_x),
                   ARG(window_x), ARG_WEIGHTS(weights_y), ARG(window_y), ARG(product->epilogue),
@@ -265,13 +285,13 @@ enum status product_run(struct run *run, const struct product *product, struct e
     return (run_is_cpu(run) ? multiply_cpu : multiply_gpu)(run, product, error);
 }
 
-enum status gradient_magnitude(struct run *run, const struct product *product, const struct product *another,
+enum status gradient_magnitude(struct run *run, const struct product *a, const struct product *b,
                                struct error *error)
 {
-    const struct planes *dst = &product->dst;
-    struct product first = *product, second = *another;
-    if (fits_filter_gpu(run, product))
-        return filter_gpu(run, product, another, error);
+    const struct planes *dst = &a->dst;
+    struct product first = *a, second = *b;
+    if (fits_filter_gpu(run, a))
+        return filter_gpu(run, a, b, error);
     if (run_scratch(run, dst->width, dst->height,
                     (struct interval){dst->first_row, dst->first_row + dst->rows}, 1, dst->channels,
                     &first.dst, error) != STATUS_OK)

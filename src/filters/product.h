@@ -14,21 +14,22 @@ enum epilogue_op { EPILOGUE_COPY, EPILOGUE_SHARPEN, EPILOGUE_MAGNITUDE };
 
 /* The same layout as struct epilogue of kernels/product.h. */
 struct epilogue {
-    cl_int op;
-    cl_float amount, threshold;
-    cl_int alpha_channel; /* copied from `other`; -1 without alpha */
+    cl_int op;                  /* enum epilogue_op */
+    cl_float amount, threshold; /* of EPILOGUE_SHARPEN; full scale is 1 */
+    cl_int alpha_channel;       /* copied from the second operand; -1 without alpha */
 };
 
 /* One product.
  *
- * `read` and `write` may be NULL. If src.object is NULL, src has only size and rows, and the source is the
- * raster `read`. Likewise, if dst.object is NULL, the destination is `write`. All products of a stage should
- * have its `read` and `write`, even if they do not use them, as they then share a program.
+ * `read` and `write` may be NULL, and are NULL on GPUs. If src.object is NULL, src has only size and rows,
+ * and the source is the raster `read`. Likewise, if dst.object is NULL, the destination is the raster
+ * `write`. All products of a stage should have the stage's rasters as `read` and `write`, even if they do not
+ * use them: then they share a program.
  *
  * `rows` are the rows of dst to compute, in whole blocks of PRODUCT_ROWS; empty: all of dst.
  *
- * `other` is the second operand of the epilogue, of the size of dst. EPILOGUE_SHARPEN uses `read` instead, if
- * there is one. */
+ * `other` is the second operand of the epilogue, of the size of dst; not used by EPILOGUE_COPY without alpha.
+ * EPILOGUE_SHARPEN uses the raster `read` instead, if it is not NULL. */
 struct product {
     struct axis x, y;
     struct epilogue epilogue;
@@ -40,9 +41,9 @@ struct product {
 /* Enqueues a product. `src` must have the rows that axis_inside_rows() returns for the computed rows. */
 enum status product_run(struct run *run, const struct product *product, struct error *error);
 
-/* Enqueues sqrt(a * a + b * b) for the results a and b of two products of one image. Their epilogues must be
- * EPILOGUE_COPY; the alpha channel is copied. */
-enum status gradient_magnitude(struct run *run, const struct product *product, const struct product *another,
+/* Enqueues the square root of the sum of the squares of two products, for a gradient. Both products have the
+ * same src, dst and border rule, as many taps, and EPILOGUE_COPY. The alpha channel is copied. */
+enum status gradient_magnitude(struct run *run, const struct product *a, const struct product *b,
                                struct error *error);
 
 /* Enqueues the product of a stage's input. Allocates the planes of `out`, unless `out` is a raster. */

@@ -6,7 +6,7 @@
  * picture shrinks, the kernel warp_shrinking stretches the filter along x and y.
  *
  * On CPU devices sixteen neighbours of an output row are computed at once if they come from few rows, as in
- * rotations of gray by up to 45 degrees and of RGB by up to 23 (kernels/warp_rows_cpu.cl). Processor time,
+ * rotations of gray by up to 48 degrees and of RGB by up to 23 (kernels/warp_rows_cpu.cl). Processor time,
  * without reading and writing: 35 MP gray by 2, 10, 20 and 30 degrees 0.05, 0.07, 0.16 and 0.32 s (with a
  * work-item for each pixel 0.53 to 0.72); 17 MP RGB by 3, 10 and 20 degrees 0.1, 0.17 and 0.4 s (0.36 to
  * 0.49). */
@@ -32,7 +32,7 @@ static const struct kernel_configs warp_configs = {.kernel = "warp",
 /* Largest tile of a group in bytes of local memory. Without a tile, samples are read from global memory. */
 enum { MAX_TILE = 32 << 10 };
 
-/* The same layout as struct warp of kernels/warp.cl. */
+/* The same layout as struct warp of kernels/warp.h. */
 struct steps {
     cl_long xx, xy, x, yx, yy, y;
     cl_float cubic[4][4], near[4], far[4];

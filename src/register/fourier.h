@@ -14,7 +14,7 @@ struct fourier {
     float *cosines, *sines; /* of 2 pi i / n, n being the longer side; one allocation, owned */
 };
 
-/* Allocates and fills the tables. Fails only if memory runs out. */
+/* Allocates and fills the tables. Fails only if out of memory. */
 enum status fourier_make(struct fourier *fourier, int width, int height, struct error *error);
 
 /* Frees the tables. May be called on a zeroed struct, and twice. */

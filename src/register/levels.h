@@ -1,8 +1,8 @@
 /* Pyramids of a picture's brightness, on the host.
  *
- *     level 0    the picture of brightness.c, smoothed
- *     level i    half the width and height of level i - 1
- *     detail     the coarsest level minus its local mean; search.c correlates it
+ *     level 0    the picture of brightness.c, normalized, and smoothed after level 1 was computed
+ *     level i    half the width and height of level i - 1, rounded up
+ *     detail     the coarsest level minus its local mean, times the weight; search.c correlates it
  *
  * Every pixel has a weight: 0 if it is missing (transparent, NaN, infinite, at the border), else up to 1.
  * Filters compute weighted means, so missing pixels do not affect others.
@@ -61,9 +61,9 @@ struct levels {
 
 /* Makes the pyramid of a picture that was reduced by `reduction`. Takes over the picture's memory, also on
  * failure. Limits single bright or dark pixels, and scales values to a mean of 0 and a standard deviation of
- * 1. If `reference` is NULL the picture is a reference: its coarsest level is at most 64 pixels
- * wide and high, unless it is elongated, and its levels have derivatives. Otherwise the pyramid has as many
- * levels as `reference`, without derivatives. */
+ * 1 before level 0 is smoothed. If `reference` is NULL the picture is a reference: its coarsest level is at
+ * most 64 pixels wide and high, unless it is elongated, and its levels have derivatives. Otherwise the
+ * pyramid has as many levels as `reference`, without derivatives. */
 enum status levels_make(struct thread_pool *workers, struct levels *levels, struct gray_plane *picture,
                         int reduction, const struct levels *reference, struct error *error);
 

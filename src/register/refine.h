@@ -30,8 +30,8 @@ struct match {
 /* ---------------------------------------------------------------- refine.c */
 
 /* Improves a match on level `index` by at most `steps` Gauss-Newton steps, until a step moves the corners by
- * less than `enough` pixels of the level. With 0 steps the match is only judged. Fails only if memory runs
- * out; steps that diverge give a score of -1. */
+ * less than `enough` pixels of the level. With 0 steps the match is only judged. Fails only if out of
+ * memory; steps that diverge give a score of -1. */
 enum status match_refine(struct thread_pool *workers, struct match *match, enum model model,
                          const struct levels *reference, const struct levels *picture, int index, int steps,
                          double enough, struct error *error);
@@ -53,8 +53,8 @@ enum { MAX_MATCHES = 4096 };
 enum rotation_range { ROTATIONS_SMALL, ROTATIONS_LARGE, ROTATION_RANGES };
 
 /* Finds the best shifts for every rotation and scale that the model has: scales from 0.72 to 1.38, shifts of
- * up to half of the reference. Stores *count matches, the best one first, in an array with room for
- * MAX_MATCHES, and sets only their affine and score. */
+ * at least half of the reference, limited by the canvas (search.c). Stores *count matches, the best one
+ * first, in an array with room for MAX_MATCHES, and sets only their affine and score. */
 enum status search_matches(struct thread_pool *workers, enum model model, enum rotation_range range,
                            const struct levels *reference, const struct levels *picture,
                            struct match *matches, int *count, struct error *error);

@@ -13,7 +13,7 @@ struct skew {
 
 /* Finds the angle, from -most to `most` degrees. `gray` has rows of `width` finite values without padding, of
  * any scale, and is overwritten. 1000 to 2000 pixels a side are enough. Text may be dark or light. Fails only
- * if memory runs out. Thread-safe. */
+ * if out of memory. Thread-safe. */
 enum status skew_find(float *gray, int width, int height, double most, struct skew *skew,
                       struct error *error);
 

@@ -42,7 +42,9 @@ const struct stage stage_extend = {
         "The rest of the canvas is black, or transparent if the picture has alpha. color= sets it: black, "
         "white or #rrggbb (in a gray picture the gray that looks as bright); transparent, if the picture has "
         "alpha; or edge, which continues the picture by the rule of --edge. In #rrggbb ff is full scale, or "
-        "the value that --range makes white. With --linear and after another stage the colour is still sRGB.",
+        "the value that --range makes white. These are samples of the file, also with --linear and after "
+        "other "
+        "stages; with --linear, floats without a profile get their light.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct canvas),

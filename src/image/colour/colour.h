@@ -108,6 +108,9 @@ const float *colour_space_table(const struct colour_space *space, int channel, b
  * space, all channels have one curve. */
 double colour_space_light(const struct colour_space *space, int channel, double value);
 
+/* Converts light to a value of a channel: the inverse of colour_space_light. */
+double colour_space_value(const struct colour_space *space, int channel, double light);
+
 /* True if two tables of CURVE_TABLE_SIZE floats are equal. */
 bool curve_tables_equal(const float *a, const float *b);
 

@@ -303,6 +303,11 @@ double colour_space_light(const struct colour_space *space, int channel, double 
     return curve_decode(&space->curves[space->channels == 1 ? 0 : channel], value);
 }
 
+double colour_space_value(const struct colour_space *space, int channel, double light)
+{
+    return curve_encode(&space->curves[space->channels == 1 ? 0 : channel], light);
+}
+
 static double table_decode(const void *curve, double v)
 {
     return curve_decode(curve, v);

@@ -1,11 +1,14 @@
 """--extend beside numpy: every bit of the picture in its place, and around it the colour or the border rule; by itself and among other
 stages, of every type, in slices, groups and memories. And a JPEG that is cut or extended is not the whole one."""
 
+import struct
+
 import numpy as np
 import pytest
 from PIL import Image
 
 import harness
+import pngfile
 import reference
 from test_crop_flip_gray import GRAVITIES, LUMINANCE, check_moved, draw_way
 from harness import Shape
@@ -139,8 +142,8 @@ def test_percent(tmp_path, rng):
 
 
 @pytest.mark.parametrize("box, status, message", [
-    ("40x60", 1, "the picture is 41x30, larger than the canvas of 40x60; --crop cuts it"),
-    ("50x40+10+0", 1, "the picture is 41x30, too large for 50x40 from +10+0"),
+    ("40x60", 1, "the picture is 41x30, larger than the canvas of 40x60; crop it first with --crop"),
+    ("50x40+10+0", 1, "the picture of 41x30 at +10+0 does not fit on the canvas of 50x40"),
     ("50x40,color=transparent", 1, "the picture has no alpha"), ("3000000%x40", 2, "expected WxH"), ("2000000x40", 2, "expected WxH"),
     ("100%x100%,color=#12345", 2, "or #rrggbb"), ("100%,color=#1234567", 2, "or #rrggbb"),
     ("100%,color=#+12345", 2, "or #rrggbb"), ("1000000%", 0, ""), ("3000000%", 2, "expected WxH"),
@@ -196,6 +199,22 @@ def test_linear_light(tmp_path, rng, chain):
     harness.write_tiff(tmp_path / "in.tif", draw_samples(rng, 9, 7, 3, "uint8"))
     harness.run("in.tif", *chain, "--extend", "30x30,color=#ff8001", "--linear", "out.tif", cwd=tmp_path)
     assert np.array_equal(harness.read_tiff(tmp_path / "out.tif")[0, 0], [255, 128, 1])
+
+
+def color_around(tmp_path, samples, chain, *words):
+    """What --linear --extend puts around a PNG with the curve of gamma 1.8."""
+    pngfile.write_png(tmp_path / "in.png", samples, chunks=[("gAMA", struct.pack(">I", round(1e5 / 1.8)))])
+    harness.run("-y", "in.png", *chain, *words, "--linear", "out.png", cwd=tmp_path)
+    return np.array(Image.open(tmp_path / "out.png"))[0, 0]
+
+
+@pytest.mark.parametrize("chain", [[], ["--invert"], ["--extend", "20x20"]])
+def test_linear_light_of_other_curves(tmp_path, rng, chain):
+    """The colour is the one that stands in the file, whatever its curve. Gray is that of --gray: the luminance."""
+    words = ["--extend", "30x30,color=#ff8001"]
+    assert np.array_equal(color_around(tmp_path, draw_samples(rng, 9, 7, 3, "uint8"), chain, *words), [255, 128, 1])
+    light = (np.array([255, 128, 1]) / 255) ** 1.8 @ LUMINANCE
+    assert color_around(tmp_path, draw_samples(rng, 9, 7, 1, "uint8"), chain, *words) == np.rint(255 * light ** (1 / 1.8))
 
 
 def srgb_light(value):

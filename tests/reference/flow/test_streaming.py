@@ -199,6 +199,19 @@ def test_trace_is_no_picture(tmp_path, rng):
     assert done.err == "climg: --trace t.svg: a trace is JSON for https://ui.perfetto.dev; name it t.json\n"
 
 
+@pytest.mark.parametrize("dtype, args, megabytes", [
+    ("uint8", ["--blur", "1"], 2.1), ("uint8", ["--sharpen", "1"], 2.1), ("uint8", ["--blur", "1", "--invert"], 5.2),
+    ("uint8", ["--invert", "--blur", "1"], 5.2), ("uint8", ["--invert", "--blur", "1", "--invert"], 8.4), ("float32", ["--blur", "1"], 8.4),
+    ("float32", ["--sharpen", "1"], 8.4), ("float32", ["--sharpen", "1,sigma=20"], 13)])
+def test_moved_bytes(tmp_path, dtype, args, megabytes):
+    """--timing counts each plane and each raster that a product reads or writes once. A wide blur has a coarse grid."""
+    harness.write_tiff(tmp_path / "in.tif", np.zeros((1024, 1024, 1), dtype))
+    environment = {"CLIMG_CLASS": "cpu", "CLIMG_SLICE": "1024"}
+    done = harness.run("-m", "buffer", "in.tif", *args, "out.tif", "--timing=json", cwd=tmp_path, env=environment)
+    moved = [row["bytes"] for row in json.loads(done.err)["stages"] if row["kernel"] == "product"]
+    assert moved == [pytest.approx(1e6 * megabytes, rel=0.03)], done.err
+
+
 @pytest.mark.parametrize("option, path, what", [("--trace=", "no/t.json", "the trace"), ("--timing=json:", "no/t.json", "the times"),
                                                 ("--align=in.tif,matrix=", "no/m.txt", "the matrix"), ("--trace=", "old", "the trace")])
 def test_file_that_cannot_be_written(tmp_path, rng, option, path, what):
