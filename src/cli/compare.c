@@ -20,8 +20,9 @@
 struct compare_run {
     const struct command *command;
     FILE *out;
-    bool several;                    /* inputs: print a table */
-    size_t count, differing, failed; /* numbers of pairs: compared, different, and not readable */
+    bool several; /* there may be several inputs: print a table */
+    size_t count, differing,
+        failed; /* number of compared pairs, of different ones, and of inputs that failed */
 };
 
 /* Prints a pair and counts it. */
@@ -44,7 +45,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Adds a pair that differs for each picture of the reference folder for which there is no input. */
+/* For each picture of the reference folder without an input, adds a pair that counts as different. */
 static enum status add_unpaired(struct compare_run *run, const struct job_list *list, struct error *error)
 {
     struct command command = *run->command;
