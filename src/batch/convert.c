@@ -234,7 +234,7 @@ static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, co
                         thread_start(&ahead->thread, read_ahead_thread, ahead, &ignored) == STATUS_OK;
 }
 
-/* Stops the thread and waits until it has ended, which takes about a millisecond. */
+/* Stops the thread and waits until it has ended, about a millisecond. */
 static void read_ahead_end(struct read_ahead *ahead)
 {
     atomic_store(&ahead->is_stopped, true);
@@ -242,8 +242,8 @@ static void read_ahead_end(struct read_ahead *ahead)
         pthread_join(ahead->thread, NULL);
 }
 
-/* Writes the page: without re-encoding if its pixels only move and the format can do so, without the device
- * if it is a stack's picture that keeps its samples, else through the chain. */
+/* Writes the page. Does not re-encode if its pixels only move and the format allows that. Does not use the
+ * device for a stack's picture that keeps its samples. Otherwise runs the chain. */
 static enum status write_page(struct worker *worker, struct job *job, struct page *page,
                               struct result *result)
 {

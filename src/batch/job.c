@@ -22,7 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Chooses --format, else the format of the output's name, else the input's. */
+/* Sets *format to --format; without it, to the format of the output's name; if the name has no extension or
+ * is a device, to `input`. */
 static enum status choose_format(const struct settings *settings, const char *output,
                                  const struct format *input, const struct format **format,
                                  struct error *error)

@@ -175,7 +175,7 @@ void settings_print(FILE *file, const struct settings *settings);
 /* Returns the options of a reader: pages, formats, limits, threads, the folder of temporary files. */
 struct reader_options settings_reader_options(const struct settings *settings);
 
-/* Returns the sample type of the output: --depth, else the input's. */
+/* Returns the sample type of --depth, or `input` without --depth. 1 bit is SAMPLE_UINT8. */
 enum sample_type settings_type(const struct settings *settings, enum sample_type input);
 
 /* True if --help, --version, --complete or --generate was given: the command only prints text. */
