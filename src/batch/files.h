@@ -22,7 +22,7 @@ struct job_list {
     bool output_is_directory;
     bool is_stack; /* the inputs become one output */
     bool several;  /* there may be several files: several arguments, --files-from, or a folder as input or
-                    * output.  Otherwise the failure of the file is the command's */
+                    * output. Otherwise the failure of the file is the command's */
 };
 
 /* Finds every input of the command and names its output.

@@ -69,7 +69,7 @@ struct job {
     const struct colour_space *space; /* of the page, a reference; NULL: unknown, or no stage needs it */
     char space_warning[160];          /* how the page's space is not respected; may be empty */
     double low, high;             /* with --range: the sample values that become 0 and full scale, in units of
-                                   * sample_full_scale             (1 for floats) */
+                                   * sample_full_scale (1 for floats) */
     struct stack_picture picture; /* of an input of a stack: the current page */
     int merged_pages;             /* number of its pages that were merged */
 

@@ -41,12 +41,11 @@ static atomic_bool is_drawn; /* the line is on the terminal */
 static atomic_bool is_stack; /* the files become one output */
 /* Numbers of files, without the result of a stack. */
 static struct {
-    atomic_size_t total;   /* 0 for a single file, and with --quiet or --dry-run */
-    atomic_size_t added;   /* with a result */
-    atomic_size_t failed;  /* of `added`: failed */
-    atomic_size_t skipped; /* of `added`: done by an earlier run (--resume) */
-    atomic_size_t
-        left_out; /* of `added`: inputs that failed and were left out of their stack; not in `failed` */
+    atomic_size_t total;    /* 0 for a single file, and with --quiet or --dry-run */
+    atomic_size_t added;    /* with a result */
+    atomic_size_t failed;   /* of `added`: failed, without left_out */
+    atomic_size_t skipped;  /* of `added`: done by an earlier run (--resume) */
+    atomic_size_t left_out; /* of `added`: inputs that failed and were left out of their stack */
 } counts;
 
 void progress_erase(void)

@@ -20,9 +20,9 @@
 struct compare_run {
     const struct command *command;
     FILE *out;
-    bool several; /* there may be several inputs: print a table */
-    size_t count, differing,
-        failed; /* number of compared pairs, of different ones, and of inputs that failed */
+    bool several;            /* there may be several inputs: print a table */
+    size_t count, differing; /* number of compared pairs, and of different ones among them */
+    size_t failed;           /* number of inputs that could not be compared */
 };
 
 /* Prints a pair and counts it. */

@@ -124,8 +124,7 @@ static enum status compare_page(struct comparison *pair, const struct command *c
 {
     const struct compare_option *option = &command->compare;
     const struct image_info *page = reader_info(pair->sides[0].reader);
-    const int first =
-        page->video.part; /* index of the page's first channel: a page of video is one plane of three */
+    const int first = page->video.part; /* index of the page's first channel; a page of video has one */
     enum status status = option->diff ? begin_diff(pair, command, page, error) : STATUS_OK;
     pair->channel_count =
         first + page->channels > pair->channel_count ? first + page->channels : pair->channel_count;

@@ -251,11 +251,10 @@ int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
 /* Sets the grid of a kernel whose work-groups are rows of work-items that share local memory.
  *
  * Along x, `halo` work-items at each end of a group overlap the neighbouring groups. The inner work-items of
- all groups cover `positions`, one position each. Along y, the grid covers `rows` rows; each work-item
- computes work->config.outputs of them, and each of these outputs needs `output_bytes` bytes of local memory.
- If local memory is too small, first the number of outputs is halved, then the size of the group. Defines
- GROUP and OUTPUTS for the kernel.
-
+ * all groups cover `positions`, one position each. Along y, the grid covers `rows` rows; each work-item
+ * computes work->config.outputs of them, and each of these outputs needs `output_bytes` bytes of local
+ * memory. If local memory is too small, first the number of outputs is halved, then the size of the group.
+ * Defines GROUP and OUTPUTS for the kernel.
  *
  *     group k      |halo|  inner items  |halo|
  *     group k + 1                 |halo|  inner items  |halo| */

@@ -86,9 +86,9 @@ struct settings {
     bool warm;
     const char *help; /* "": the overview; else the name of a stage or option */
     bool version;
-    int generate; /* enum generate_option */
-    const char *previous_argument,
-        *complete; /* --complete: the argument to complete; --after: the argument before it */
+    int generate;                  /* enum generate_option */
+    const char *complete;          /* the argument to complete */
+    const char *previous_argument; /* --after: the argument before it */
 
     /* Device and memory. */
     const char *device;    /* never NULL */
