@@ -1,8 +1,9 @@
 /* From argv to exit status: parses the command and calls the module that executes it.
  *
- * A thread waits for all signals that end the program; all other threads block them. Crashes (SIGSEGV,
- * SIGABRT and similar) are handled in the thread that caused them. Either way temporary files are removed, a
- * batch's progress is printed, and the process ends by the same signal, so that the shell sees it.
+ * A thread waits for SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGXCPU, except those that the parent process
+ * ignores or blocks. All other threads block them. Crashes (SIGSEGV, SIGABRT and similar) are handled in the
+ * thread that caused them. For both, temporary files are removed, a batch's progress is printed, and the
+ * process ends by the same signal, so that the shell sees it.
  *
  * main ends with _exit, without closing the device: the system frees everything faster. */
 #include "base/text.h"
@@ -28,7 +29,7 @@
 
 static atomic_bool is_ending;    /* a fatal signal arrived; later errors are not printed */
 static atomic_bool has_returned; /* main has finished: no driver called exit() */
-static sigset_t waited_signals;  /* by await_signals; set before there are threads */
+static sigset_t waited_signals;  /* signals that await_signals waits for; set before there are threads */
 
 /* Prints an error as one line, without control characters. */
 static void report_error(const struct error *error)
@@ -41,8 +42,8 @@ static void report_error(const struct error *error)
 }
 
 /* Removes temporary files, prints the progress of a batch, and ends the process by the signal. Called by the
- * thread that waits for signals and, after a crash in any thread, as a signal handler: all its functions are
- * async-signal-safe. */
+ * thread that waits for signals. Also a signal handler, for crashes in any thread, and for all signals if
+ * that thread cannot be started: it calls only async-signal-safe functions. */
 static void end_by_signal(int number)
 {
     sigset_t one;
@@ -101,7 +102,8 @@ static void handle_signals(void)
         return;
     }
 
-    /* Without the thread, install handlers. The progress signal remains blocked: its line is not printed. */
+    /* Without the thread, install handlers. SIGNAL_COMPILING remains blocked: progress_show_compiling is no
+     * handler. */
     action.sa_mask = waited_signals;
     sigdelset(&waited_signals, SIGNAL_COMPILING);
     for (int number = 1; number < NSIG; number++)
@@ -119,7 +121,8 @@ static void at_exit(void)
         (void)!write(STDERR_FILENO, text, sizeof text - 1);
 }
 
-/* Flushes standard output. Returns `status`, or STATUS_FAILED if only the output failed. */
+/* Flushes stdout unless `status` is a failure. Returns `status`, or STATUS_FAILED if stdout cannot be
+ * written. */
 static enum status check_stdout(enum status status, struct error *error)
 {
     if (status == STATUS_OK && (fflush(stdout) != 0 || ferror(stdout)))
@@ -127,9 +130,9 @@ static enum status check_stdout(enum status status, struct error *error)
     return status;
 }
 
-/* Prepares the OpenCL drivers, confines the process if there is a list of files, which else is NULL, and
- * starts the thread that waits for signals. Until then signals end the process at once: it has no temporary
- * files yet. */
+/* Prepares the OpenCL drivers, confines the process to the files of `list`, and starts the thread that waits
+ * for signals. Until block_signals, signals end the process at once, as it has no temporary files yet. `list`
+ * is NULL for commands without files, such as --selftest, which are not confined. */
 static enum status prepare_process(const struct command *command, const struct job_list *list,
                                    struct error *error)
 {
@@ -140,8 +143,8 @@ static enum status prepare_process(const struct command *command, const struct j
         pocl_cache_open(&settings->environment, settings->verbose, settings->quiet);
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
     handle_signals();
-    /* batch_run calls device_select_drivers itself, when it has estimated the work. --info --measure has
-     * little. */
+    /* batch_run calls device_select_drivers itself, after it has estimated the work. --info --measure has
+     * little work: `none`. */
     if (status == STATUS_OK && !settings->dry_run && (!list || settings->info != INFO_ABSENT))
         device_select_drivers(settings, list ? &none : NULL);
     return status;

@@ -12,7 +12,7 @@ struct affine {
     double xx, xy, x, yx, yy, y;
 };
 
-/* Returns the map (x * column, y * row) of a position (column, row). */
+/* Returns the map that multiplies columns by x and rows by y. */
 static inline struct affine affine_scaling(double x, double y)
 {
     return (struct affine){.xx = x, .yy = y};
@@ -50,8 +50,8 @@ static inline bool affine_is_on_side(const struct affine *map)
 }
 
 /* Returns the density (pixels per unit of length) along an axis of the output. A step of one pixel along this
- * axis is a step of (dx, dy) pixels in the input, whose densities are x_density and y_density. The division
- * is exact, without hypot, if dx or dy is 0. */
+ * axis is a step of (dx, dy) pixels in the input, whose densities are x_density and y_density. If dx or dy is
+ * 0, the result is one correctly rounded division, without hypot. */
 static inline double affine_density(double dx, double dy, double x_density, double y_density)
 {
     return dy == 0   ? x_density / fabs(dx)
@@ -79,7 +79,8 @@ static inline bool orientation_is_on_side(int orientation)
  * both is the top left corner. */
 static inline struct affine orientation_map(int orientation, double width, double height)
 {
-    /* 1 if the upright picture's first column (row) is at the right (bottom) of the stored picture. */
+    /* 1 if the stored column (row) falls while the upright coordinate that determines it rises. That is x for
+     * the column and y for the row; for orientations 5 to 8 it is y for the column and x for the row. */
     const int right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
     const int bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
     const struct affine mirror = {1 - 2 * right, 0, right * width, 0, 1 - 2 * bottom, bottom * height};

@@ -6,10 +6,11 @@
  * renames between folders, which PoCL needs for its compiled kernels. So version 2 (Linux 5.19) is required.
  *
  * The seccomp filter is a list of system calls that are refused, in the language of packet filters (BPF).
- * They fail with EPERM and do not end the process, as drivers probe for features by calls. A list of allowed
- * calls would be shorter to review, but the next version of a driver may need another call.
+ * Most fail with EPERM. Some fail with ENOSYS, so that libraries fall back to others: clone3, memfd_create,
+ * and calls newer than the list. None ends the process, as drivers probe for features by calls. A list of
+ * allowed calls would be shorter to review, but the next version of a driver may need another call.
  *
- * PoCL links kernels with /usr/bin/ld. Landlock allows climg to start linkers and their loaders only; they
+ * PoCL links kernels with /usr/bin/ld. The rules allow climg to start only linkers and their loaders, which
  * are confined like climg.
  *
  * Not refused: reading of sizes and times of files (stat), changes of time stamps and, before Landlock 6,
@@ -128,7 +129,7 @@ void confine_begin(void)
         landlock_version = 0;
         return;
     }
-    /* Index of the highest bit that this version knows. */
+    /* Bit number of the newest right of this version. */
     const int newest_right = landlock_version >= 5 ? 15 : landlock_version >= 3 ? 14 : 13;
     const struct ruleset ruleset = {
         .files = handled = (UINT64_C(2) << newest_right) - 1,

@@ -26,14 +26,15 @@ enum confine_right {
 /* Begins a set of rules that allows system libraries, drivers and their settings, and devices. */
 void confine_begin(void);
 
-/* Adds rights on a path, or on the target of a link. A missing path is ignored. */
+/* Adds rights on a path; if it is a link, on its target. A path that cannot be opened is ignored. */
 void confine_allow(const char *path, unsigned rights);
 
 /* Calls confine_allow for the folder above a path. The path itself need not exist. */
 void confine_allow_folder(const char *path, unsigned rights);
 
 /* Enforces the rules, as far as the kernel supports them. *note receives a text for -v that says which are
- * enforced. Fails if confine_allow had too few descriptors or too little memory. */
+ * enforced; it is valid until the next call. Fails if a rule could not be added, for example because
+ * descriptors ran out. */
 enum status confine_apply(const char **note, struct error *error);
 
 /* True if rules are enforced. */

@@ -63,20 +63,21 @@ void *allocate(size_t size, const char *what, struct error *error);
 void *allocate_zeroed(size_t count, size_t size, const char *what, struct error *error);
 char *copy_text(const char *text, struct error *error);
 
-/* Returns the array of `count` items, reallocated if there is no space for one more. The capacity is the next
- * power of two, so begin with NULL and grow by one item. After a failure returns NULL, and the array is
- * unchanged. */
+/* Makes room for one more item in an array of `count` items of `size` bytes. Returns the array, which may
+ * have moved. Capacities are powers of two, so begin with NULL and 0, and call it for each item. Returns NULL
+ * if out of memory; the old array is then unchanged. */
 void *array_grow(void *array, size_t count, size_t size, const char *what, struct error *error);
 
 /* Allocates at least `size` bytes at a page boundary, for pixels that host and device share; blocks of 2 MiB
- * and more in huge pages if the system has them. The content is undefined. Returns NULL on failure. */
+ * and more in huge pages if the system has them. The content is undefined. Returns NULL if out of memory,
+ * without a message. */
 void *allocate_pages(size_t size);
 
 /* Frees the physical memory of the first `size` bytes of a block of allocate_pages, rounded down to 2 MiB.
  * Their content becomes undefined. */
 void discard_pages(void *memory, size_t size);
 
-/* Frees memory of allocate_pages. `size` must be the allocated size. `memory` may be NULL. */
+/* Frees memory of allocate_pages. `size` must be the size that was passed to it. `memory` may be NULL. */
 void free_pages(void *memory, size_t size);
 
 #endif

@@ -5,8 +5,8 @@
  *     log(m) = 2 artanh(s),            s = (m - 1) / (m + 1)                     Taylor, degree 11 in s^2
  *     sin(x) = +-sin(r) or +-cos(r),   r = x - n pi / 2,     |r| <= pi / 4       Taylor, degree 9 in r^2
  *
- * The first neglected term is below half a unit in the last place of a double. Only +, -, *, /, sqrt, rint,
- * frexp and ldexp are used, which IEEE 754 defines to the bit; the build has -ffp-contract=off. */
+ * The first omitted term is below half a unit in the last place of a double. Only +, -, *, /, sqrt, rint,
+ * fmod, frexp and ldexp are used, whose results are defined to the bit; the build has -ffp-contract=off. */
 #include "base/exact.h"
 
 #include <math.h>
@@ -18,9 +18,9 @@ static const double HALF_PI[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e0
 
 double exact_exp(double x)
 {
-    if (!(x > -745)) /* exp underflows, or x is NaN */
+    if (!(x > -745)) /* 0, although exp(-745) is near the smallest subnormal number; or x is NaN */
         return x < 0 ? 0 : x;
-    if (x > 710) /* exp exceeds the largest double */
+    if (x > 710) /* exp exceeds the largest double; from 709.79 to 710 ldexp returns infinity */
         return INFINITY;
     const double n = rint(x / (LN2[0] + LN2[1])), r = (x - n * LN2[0]) - n * LN2[1];
     double sum = 1;

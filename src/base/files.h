@@ -19,12 +19,13 @@
  * errno set on failure. */
 bool write_whole(int descriptor, const void *data, size_t size);
 
-/* Reads a whole file and appends a 0 byte, which *size does not count. Returns NULL if it cannot be read or
- * is not a regular file. The caller frees the result. */
+/* Reads a whole file and appends a 0 byte, which *size does not count. Returns NULL if it cannot be read, is
+ * not a regular file, or if out of memory. The caller frees the result. */
 void *file_read_whole(const char *path, size_t *size);
 
-/* Returns the path of a cache file, or NULL if neither directory is an absolute path. The caller frees it.
- * `base` and `home` are the values of XDG_CACHE_HOME and HOME; both may be NULL. */
+/* Returns the path of a cache file. Returns NULL if neither directory is an absolute path, or if out of
+ * memory. The caller frees it. `base` and `home` are the values of XDG_CACHE_HOME and HOME; both may be NULL.
+ */
 char *cache_path(const char *base, const char *home, const char *name, struct error *error);
 
 /* Creates the directories above a file. Ignores errors: the caller's fopen reports them. `path` is modified
@@ -32,9 +33,9 @@ char *cache_path(const char *base, const char *home, const char *name, struct er
 void make_folders_above(char *path);
 
 /* Creates the missing folders of `path`: each part of it before a slash. Parts shorter than `from` bytes must
- * exist. Other processes may create the same folders meanwhile. If *made_from is 0, it becomes the length of
- * the path of the first folder that was created, also if a later one fails. `path` is modified while the
- * function runs. */
+ * exist. Another process may create the same folders at the same time. If *made_from is 0 and a folder was
+ * created, *made_from becomes the length of the first one's path, also if a later one fails. `path` is
+ * modified while the function runs. */
 enum status create_folders(char *path, size_t from, size_t *made_from, struct error *error);
 
 /* Writes a file, and creates the directories above it. An existing file is replaced atomically (rename):

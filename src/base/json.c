@@ -1,6 +1,5 @@
-/* Writes JSON in the order of the calls, without a tree in memory, so that --info and --trace of large
- * folders need memory for one value only. jansson, which parses coefficient files, would build the whole
- * tree. */
+/* Writes JSON in the order of the calls, without a tree in memory, so that --info of a large folder and a
+ * long --trace need little memory. jansson, which parses coefficient files, would build the whole tree. */
 #include "base/json.h"
 
 #include "base/text.h"

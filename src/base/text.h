@@ -26,8 +26,8 @@ bool text_next_word(const char **cursor, char separator, struct word *word);
 bool word_equals(struct word word, const char *text);
 
 /* Parse the whole text as a decimal number: no white space, no hexadecimal, no nan or inf. Return false if it
- * is not such a number or exceeds the range of a double. An integer beyond the range becomes LLONG_MAX or
- * LLONG_MIN. */
+ * is not such a number, or if a real exceeds the range of a double. An integer beyond the range of long long
+ * becomes LLONG_MAX or LLONG_MIN. */
 bool text_to_integer(const char *text, long long *value);
 bool text_to_real(const char *text, double *value);
 

@@ -1,8 +1,8 @@
 /* Threads, queues, a thread pool, parallel loops and ordered work.
  *
- *     struct queue      pointers from one thread to another
- *     struct thread_pool    thread pool: tasks, and loops over pieces (thread_pool_each)
- *     struct ordered    a pipeline: pieces are done in parallel and come back in order
+ *     struct queue         pointers from one thread to another
+ *     struct thread_pool   tasks, and loops over pieces (thread_pool_each)
+ *     struct ordered       a pipeline: pieces are done in parallel and returned in order
  *
  * Structs are initialised in place, must not move, and belong to the caller. Thread safety: a queue has one
  * thread on each side; any threads may submit to a pool and wait; a struct ordered belongs to one thread. */
@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Runs work(context) in a new thread, which the caller joins with pthread_join. The thread blocks all signals
- * except its own faults (SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE), so that the signal thread of main.c
- * receives them. */
+/* Runs work(context) in a new thread, which the caller joins with pthread_join. The thread blocks all
+ * signals, so that the signal thread of main.c receives them. Only faults of the thread itself are not
+ * blocked: SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE. */
 enum status thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct error *error);
 
 /* ---------------------------------------------------------------- queue */
@@ -109,7 +109,8 @@ void thread_pool_close(struct thread_pool *pool);
 typedef enum status piece_work(void *context, int index, struct error *error);
 
 /* Does the pieces 0 to count - 1 in the caller and the pool, and returns when all are done. May be nested.
- * After a failure no more pieces are started, and the error of the lowest failed index is returned. */
+ * After a failure no more pieces are started; returns STATUS_FAILED with the error of the lowest index that
+ * failed. */
 enum status thread_pool_each(struct thread_pool *pool, int count, piece_work *work, void *context,
                              struct error *error);
 
@@ -128,8 +129,8 @@ struct ordered {
     unsigned char *slots; /* zeroed when they are allocated */
     size_t size;          /* bytes of a slot */
     size_t count;         /* number of slots */
-    size_t submitted;     /* pieces so far */
-    size_t released;      /* pieces so far */
+    size_t submitted;     /* number of pieces that were submitted */
+    size_t released;      /* number of pieces whose slot was released */
 };
 
 /* Allocates the slots. `run` is called with a slot, in any thread. ordered_close must be called after a
@@ -143,7 +144,7 @@ void *ordered_slot(const struct ordered *ordered, size_t piece);
 /* True if all slots are in use: release one before the next piece is submitted. */
 bool ordered_is_full(const struct ordered *ordered);
 
-/* Submits the next piece. `alone`: it is the only piece, so it is done in this thread. */
+/* Submits the next piece. `alone`: it is the only piece; runs it in the calling thread before returning. */
 void ordered_submit(struct ordered *ordered, bool alone);
 
 /* Waits for the oldest piece that was not released. Returns its slot, or NULL if there is no piece. */

@@ -45,14 +45,14 @@ void timing_begin(struct timing *timing, bool keeps_events)
     pthread_mutex_init(&timing->lock, NULL);
 }
 
-/* Returns the sum of a kernel in one stage; adds it if it is missing. Returns NULL if memory is out. Called
- * with the lock held. Owners are compared by address: they are the names of stages. */
-static struct timing_sum *find_or_add_kernel(struct timing *timing, const char *name, const char *owner,
+/* Returns the sum of a kernel in one stage; adds it if it is missing. Returns NULL if out of memory. Called
+ * with the lock held. Names of stages are compared by address. */
+static struct timing_sum *find_or_add_kernel(struct timing *timing, const char *name, const char *stage,
                                              int index)
 {
     for (size_t i = 0; i < timing->kernel_count; i++) {
         struct timing_sum *kernel = &timing->kernels[i];
-        if (kernel->owner_index == index && kernel->owner == owner && strcmp(kernel->name, name) == 0)
+        if (kernel->owner_index == index && kernel->owner == stage && strcmp(kernel->name, name) == 0)
             return kernel;
     }
     void *grown = realloc(timing->kernels, (timing->kernel_count + 1) * sizeof *timing->kernels);
@@ -62,7 +62,7 @@ static struct timing_sum *find_or_add_kernel(struct timing *timing, const char *
     }
     timing->kernels = grown;
     timing->kernels[timing->kernel_count] =
-        (struct timing_sum){.name = name, .owner = owner, .owner_index = index};
+        (struct timing_sum){.name = name, .owner = stage, .owner_index = index};
     return &timing->kernels[timing->kernel_count++];
 }
 
@@ -88,7 +88,7 @@ void timing_add_event(struct timing *timing, const struct timing_event *event)
     if (kernel)
         add_sum(kernel, &sum);
 
-    /* Append the event to the list; drop it if memory is out. */
+    /* Append the event to the list; drop it if out of memory. */
     if (timing->keeps_events && timing->event_count == timing->event_capacity) {
         const size_t capacity = timing->event_capacity > 0 ? 2 * timing->event_capacity : 256;
         void *grown = realloc(timing->events, capacity * sizeof *timing->events);
@@ -104,18 +104,18 @@ void timing_add_event(struct timing *timing, const struct timing_event *event)
     pthread_mutex_unlock(&timing->lock);
 }
 
-void timing_add(struct timing *timing, enum phase phase, const char *name, int slice, double since)
+void timing_add(struct timing *timing, enum phase phase, const char *name, int slice, double begin)
 {
     timing_add_event(
         timing, &(struct timing_event){
-                    .phase = phase, .name = name, .slice = slice, .begin = since, .end = clock_seconds()});
+                    .phase = phase, .name = name, .slice = slice, .begin = begin, .end = clock_seconds()});
 }
 
 void timing_add_within(struct timing *timing, enum phase phase, enum phase within, const char *name,
-                       double since)
+                       double begin)
 {
-    const double seconds = clock_seconds() - since;
-    timing_add(timing, phase, name, -1, since);
+    const double seconds = clock_seconds() - begin;
+    timing_add(timing, phase, name, -1, begin);
     pthread_mutex_lock(&timing->lock);
     timing->phases[within].seconds -= seconds;
     pthread_mutex_unlock(&timing->lock);

@@ -1,8 +1,8 @@
 /* Timing: sums of events of host and device for --timing and --report, and with --trace the list of all
  * events.
  *
- * Reader, device and writer work at the same time, so the seconds of all phases exceed the elapsed time. Out
- * of memory is no error here: sums and events are dropped, and timing_write_trace reports it. Names are not
+ * Reader, device and writer work at the same time, so the sum of all phases may exceed the elapsed time. If
+ * out of memory, sums of kernels and events are dropped; only timing_write_trace reports that. Names are not
  * copied and must outlive the struct timing.
  *
  * Thread safety: any thread may call any function, except timing_begin, timing_write_trace and timing_free.
@@ -53,7 +53,7 @@ struct timing_event {
     const char *owner; /* the stage that enqueued the kernel; NULL for other events */
     int owner_index;   /* position of that stage in the chain */
     int slice;         /* negative: none */
-    int count;         /* number of programs built together; 0 means 1 */
+    int count;         /* PHASE_BUILD: number of programs built together; 0 means 1 */
     uint64_t bytes;    /* bytes that the device read and wrote, or that were transferred */
     double begin, end; /* times of clock_seconds */
     double longest;    /* seconds of the slowest program of several; 0 means end - begin */
@@ -79,23 +79,23 @@ struct timing {
     size_t kernel_count;
     struct timing_event *events; /* all events; only if keeps_events is set */
     size_t event_count, event_capacity;
-    bool is_incomplete; /* memory ran out: some sums or events are missing */
+    bool is_incomplete; /* out of memory: some sums or events are missing */
 };
 
-/* Starts the wall clock. `keeps_events`: keep all events for timing_write_trace. */
+/* Initialises the struct and records the start time. `keeps_events`: keep all events for timing_write_trace.
+ */
 void timing_begin(struct timing *timing, bool keeps_events);
 
 /* Adds an event, which is copied. */
 void timing_add_event(struct timing *timing, const struct timing_event *event);
 
-/* Adds an event of the host that lasted from `since` until now. Negative slice: none. */
-void timing_add(struct timing *timing, enum phase phase, const char *name, int slice, double since);
+/* Adds an event of the host that lasted from `begin` (clock_seconds) until now. Negative slice: none. */
+void timing_add(struct timing *timing, enum phase phase, const char *name, int slice, double begin);
 
-/* Like timing_add without a slice, but subtracts the seconds from `within`, the phase that contains the
- * event.
- */
+/* Like timing_add without a slice. Also subtracts the seconds from the phase `within`, whose own event
+ * contains this one. */
 void timing_add_within(struct timing *timing, enum phase phase, enum phase within, const char *name,
-                       double since);
+                       double begin);
 
 /* Returns the sum of a phase. */
 struct timing_sum timing_phase(struct timing *timing, enum phase phase);

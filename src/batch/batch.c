@@ -142,8 +142,7 @@ static enum status remove_leftovers(void *context, const char *folder, struct er
     return STATUS_OK;
 }
 
-/* Creates the output folder and those above it unless they exist, and sets *made_from as create_folders does.
- */
+/* Creates the output folder and missing folders above it. Sets *made_from as create_folders does. */
 static enum status make_output_folder(const char *path, size_t *made_from, struct error *error)
 {
     struct stat info;
@@ -178,7 +177,8 @@ static void remove_empty_folders(struct job_list *list)
     }
 }
 
-/* Fails if an auxiliary output cannot be opened, as such files are written only at the end. */
+/* Fails if an auxiliary output cannot be opened. These files are written only at the end, so check them now.
+ */
 static enum status check_aux_outputs(const struct command *command, struct error *error)
 {
     const struct settings *settings = &command->settings;
@@ -194,7 +194,8 @@ static enum status check_aux_outputs(const struct command *command, struct error
     return status;
 }
 
-/* Assumed number of pages of video from a pipe, at 12 megapixels each: as much as 24 seconds of 1080p. */
+/* Assumed number of pages of video from a pipe, each of 12 megapixels; together as much as 24 seconds of
+ * 1080p at 24 frames a second. */
 enum { PIPED_VIDEO_PAGES = 100 };
 
 /* Estimates the work of a command for the choice of its device, before any device is known.
@@ -258,8 +259,8 @@ static enum status prepare_command(struct command *command, struct job_list *lis
     return *provenance ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Removes temporary files of killed runs, prints which files are left out, selects the drivers to load, and
- * opens the report. */
+/* Removes temporary files of killed runs, checks the auxiliary outputs, drops the jobs of other shards,
+ * prints which files are left out, selects the drivers to load, and opens the report. */
 static enum status begin_batch(const struct command *command, struct job_list *list, struct results *results,
                                void (*report_error)(const struct error *), struct error *error)
 {

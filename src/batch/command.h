@@ -16,32 +16,34 @@ struct job_list;
 struct command {
     struct settings settings;
     struct chain chain;            /* the stages as written; chain_resolve adapts them to an input */
-    struct compare_option compare; /* --compare; its reference is NULL without that */
+    struct compare_option compare; /* parsed value of --compare; without it `reference` is NULL */
     char *compare_text;            /* `compare` points into it; owned */
 
     /* The strings belong to argv; the array to the command. */
     const char **inputs; /* at least one, or none with --files-from; "-" is stdin */
     size_t input_count;
 
-    const char *output;       /* "-" is stdout; NULL: each input's own path */
-    bool output_is_directory; /* there are several inputs, or it ends in a slash */
-    bool output_may_be_input; /* it comes before the first stage: if the file exists, it may be an input */
+    const char *output;       /* "-" is stdout; NULL: each input's own path (--in-place), or a command
+                               * without outputs (--info, --check, --compare) */
+    bool output_is_directory; /* there are several inputs or --files-from, or it ends in a slash */
+    bool output_may_be_input; /* named before the first stage: an existing file may be an input */
 
-    /* Callback that confines the process and starts the thread that waits for signals. Called once, when the
-     * files are known, before anything is decoded and before there are other threads. May be NULL. */
+    /* Confines the process to the command's files and starts the thread that waits for signals. Called once,
+     * when the files are known, before pixels are decoded and before there are other threads. May be NULL. */
     enum status (*prepare_process)(const struct command *command, const struct job_list *list,
                                    struct error *error);
 };
 
 /* Runs the command. If one of several inputs fails, calls `report_error` and processes the others; then
- * returns STATUS_PARTIAL if some are done, or STATUS_FAILED if none is, with the number of failures as the
- * message. Fails with STATUS_USAGE before anything is written. */
+ * returns STATUS_PARTIAL, or STATUS_FAILED if all that were tried failed, with the number of failures as the
+ * message. Fails with STATUS_USAGE, before anything is written, if the command cannot work. */
 enum status batch_run(struct command *command, void (*report_error)(const struct error *),
                       struct error *error);
 
-/* Runs --check: decodes all inputs and prints a line for each to `out`, in their order. Calls `report_error`
- * for each of several inputs that is damaged or cannot be read; then returns STATUS_PARTIAL, with the number
- * of them as the message. */
+/* Runs --check: decodes all inputs and prints a line for each to `out`, in their order. Returns
+ * STATUS_PARTIAL if an input is damaged or cannot be read, also if all are. A single input's message is
+ * returned; of several inputs, `report_error` gets each message, and the number of failures is the returned
+ * one. */
 enum status check_run(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                       struct error *error);
 

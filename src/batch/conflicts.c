@@ -46,7 +46,7 @@ struct aux_output {
 /* MATRIX_OUTPUT and MAP_OUTPUT are files of stages, of numbers and an image. */
 enum { REPORT_OUTPUT, TRACE_OUTPUT, TIMING_OUTPUT, MATRIX_OUTPUT, MAP_OUTPUT, AUX_OUTPUTS };
 
-/* A file of the command and its role. One of the last four fields is set. */
+/* A file of the command and its role. Exactly one of the last four fields is set. */
 struct claim {
     struct file_identity identity; /* must be first, as compare_identities gets claims */
     const char *reader;            /* name of the stage or option that reads the file */
@@ -79,8 +79,8 @@ static int compare_identities(const void *a, const void *b)
     return strcmp(first->name, second->name);
 }
 
-/* Adds a claim to a tree, unless one with an equal identity is there; sets *earlier to that one, or to NULL.
- */
+/* Adds a claim to a tree. If the tree has a claim with an equal identity, adds nothing and sets *earlier to
+ * that claim; otherwise sets it to NULL. */
 static enum status claim_add(struct claim_set *set, void **tree, int (*order)(const void *, const void *),
                              const struct claim *claim, const struct claim **earlier, struct error *error)
 {
@@ -194,8 +194,8 @@ static enum status check_claims(const struct claim_set *set, const struct claim 
 
 /* ---------------------------------------------------------------- auxiliary outputs */
 
-/* Lists the auxiliary outputs of the command. If several stages write a file of one kind, the first one is
- * listed, and fill_set fails. */
+/* Lists the auxiliary outputs of the command. Of several stages that write a file of one kind, lists the
+ * first one; fill_set then fails. */
 static void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_OUTPUTS])
 {
     const struct settings *settings = &command->settings;

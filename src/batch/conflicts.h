@@ -11,9 +11,10 @@
  * - two jobs of different inputs have the same output, by any path or link, or in a folder that does not
  * distinguish upper and lower case;
  * - an output is an input, except its own with --in-place;
- * - --report, --trace, --timing or a stage's file is also an input, an output, or another of them;
- * - a stage or --files-from reads an output.
- * If the jobs are the inputs of a stack, there is one output, that of the first job.
+ * - a file of --report, --trace, --timing or a stage is also an input or an output, or two of these files are
+ * the same;
+ * - a stage or --files-from reads a file that would be written.
+ * With `is_stack`, the jobs are inputs of a stack and only the output of the first job counts.
  * If an input was named several times, marks its second and later jobs as is_duplicate. */
 enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const struct command *command,
                             struct error *error);

@@ -1,10 +1,9 @@
 /* Converts one job, page by page: plans and describes the output, runs the chain, commits the file.
  *
  *     begin ─▶ for each page: plan ─▶ describe ─▶ chain ─▶ end of page ─▶ ... ─▶ input unchanged? ─▶ commit
- *
- * There are three shortcuts. A lossy file that nothing changes is copied. A lossy file whose pixels only move
- * is written without re-encoding, if its format can do so. A large picture is decoded while the device is
- * being opened:
+ * A lossy file that nothing changes is copied. A lossy file whose pixels only move is written without
+ * re-encoding, if its format can do so. The rows of a stack's picture that no step changes are read without
+ * the device. A large picture is decoded while the device is being opened:
  *
  *     calling thread   measurements that need no device   wait for both   plan   pages
  *     thread           open the device
@@ -34,7 +33,8 @@ static struct conversion output_conversion(const struct job *job, const struct w
     const enum sample_type in = job->is_stack_result ? job_input_type(job) : from->type;
     to.type = out->type;
     /* Float samples without a profile are linear light already. With --range, float outputs of float inputs
-     * get the range of the input back. Pictures of a stack keep the chain's values until they are merged. */
+     * are scaled back to the input's range. Inputs of a stack keep the chain's values until they are merged.
+     */
     to.linear = settings->linear && job_has_stages(job) && !job_is_stack_input(job) &&
                 !(sample_is_float(in) && sample_is_float(to.type) && shape->space == NULL);
     conversion_set_curves(&to, shape);
@@ -64,7 +64,7 @@ static bool range_applies(const struct page *page)
  * sample values becomes wrong. */
 static bool is_rescaled(const struct job *job, const struct page *page)
 {
-    const int bits = page->out.bits; /* of the input's samples, if the reader expands them; else 0 */
+    const int bits = page->out.bits; /* bits of the input's samples, if the reader expands them; else 0 */
     const double in = bits > 0 ? ldexp(1, bits) - 1 : sample_full_scale(job_input_type(job));
     return chain_caps(&job->chain).new_values || page->out.palette || page->out.inverted ||
            range_applies(page) || in != sample_full_scale(page->out.type);
@@ -236,7 +236,7 @@ static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, co
                         thread_start(&ahead->thread, read_ahead_thread, ahead, &ignored) == STATUS_OK;
 }
 
-/* Stops the thread and waits until it has ended, which takes about a millisecond. */
+/* Stops the thread and waits until it has ended, about a millisecond. */
 static void read_ahead_end(struct read_ahead *ahead)
 {
     atomic_store(&ahead->is_stopped, true);
@@ -244,8 +244,8 @@ static void read_ahead_end(struct read_ahead *ahead)
         pthread_join(ahead->thread, NULL);
 }
 
-/* Writes the page: without re-encoding if its pixels only move and the format can do so, without the device
- * if it is a stack's picture that keeps its samples, else through the chain. */
+/* Writes the page. Does not re-encode if its pixels only move and the format allows that. Does not use the
+ * device for a stack's picture that keeps its samples. Otherwise runs the chain. */
 static enum status write_page(struct worker *worker, struct job *job, struct page *page,
                               struct result *result)
 {
@@ -286,13 +286,13 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
     return STATUS_OK;
 }
 
-/* Frames that share an estimate of the noise: a second of film. With an estimate of each frame, the picture
- * would flicker, as they differ slightly. */
+/* Number of frames that share an estimate of the noise: a second of film. With an estimate for each frame the
+ * video would flicker, as estimates differ slightly. */
 enum { FRAMES_PER_ESTIMATE = 24 };
 
-/* Begins a page of video, a plane of a frame: counts the frame at its first plane, and keeps the noise
- * estimate of the frames before it. With --verify each frame is estimated, as the second computation has no
- * earlier frames. */
+/* Begins a page of video, which is one plane of a frame. Counts the frame at its first plane, and drops the
+ * noise held from earlier frames after every FRAMES_PER_ESTIMATE frames. With --verify no noise is held, as
+ * the second computation has no earlier frames. Does nothing for other pages. */
 static void begin_frame(struct worker *worker, const struct job *job, struct result *result)
 {
     const struct video *video = &reader_info(job->reader)->video;
@@ -430,8 +430,8 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     worker->run.frames.count = 0; /* discards the noise that was held */
     worker->frames.ended = result->frames > 0 ? clock_seconds() : worker->frames.ended;
     worker_add_elapsed(worker, &since, 1, &result->times);
-    /* A stack fails as a whole with strict=yes, and if memory runs out or the device fails, which no picture
-     * is to blame for. */
+    /* A stack fails as a whole with strict=yes, and if memory runs out or the device fails, which is no fault
+     * of the picture. */
     if (status != STATUS_OK && job->merge_step &&
         (step_caps(job->merge_step).merges_strictly || result->error.is_out_of_memory ||
          result->error.is_of_device))

@@ -10,7 +10,8 @@
 enum status job_describe(const struct job *job, const struct worker *worker, struct page *page,
                          struct error *error);
 
-/* Opens the job, or sets job->skipped if an earlier run has done it (--resume). May be called twice. */
+/* Opens the job, or sets job->skipped if an earlier run has done it (--resume). Does nothing if the job is
+ * open or skipped. */
 enum status convert_begin(struct worker *worker, struct job *job, struct error *error);
 
 /* Renames the finished output to its final name, and records it for --resume. Does nothing for an input of a
@@ -18,7 +19,7 @@ enum status convert_begin(struct worker *worker, struct job *job, struct error *
 enum status convert_commit(struct worker *worker, const struct job *job, struct error *error);
 
 /* Opens the job unless it is open, converts and closes it, and fills in the result, also after a failure.
- * Adds to result->times. The caller passes the result to results_add. */
+ * Adds to result->times and overwrites the rest of *result. The caller passes the result to results_add. */
 void convert(struct worker *worker, struct job *job, struct result *result);
 
 #endif

@@ -314,7 +314,8 @@ static enum status add_argument(void *context, const char *path, struct error *e
         return fail(error, STATUS_FAILED, "%s: cannot open: %s; no file was changed", path, strerror(code));
     if (code != 0)
         return add_failed_job(builder, path, strlen(path), code, error);
-    /* decide_output makes the output a folder if an input is one: so this was no folder then. */
+    /* decide_output makes the output a folder if an input is one. So this input was no folder at that time.
+     */
     if (S_ISDIR(info.st_mode) && list->output && !list->output_is_directory && !list->is_stack)
         return fail(error, STATUS_FAILED, "%s: became a folder while climg started; run climg again", path);
     if (S_ISDIR(info.st_mode)) {

@@ -8,8 +8,8 @@
 #include "batch/job.h"
 
 struct job_list {
-    /* In the order of the arguments for stacks and without outputs (--info, --check); else sorted by name,
-     * byte by byte. Folders are always sorted. */
+    /* For stacks and commands without outputs (--info, --check, --compare) in the order of the arguments,
+     * with the files of each folder sorted; else all sorted by name, byte by byte. */
     struct job *jobs;
     size_t count;
 
@@ -18,10 +18,11 @@ struct job_list {
     char **left_out_paths;   /* their paths, sorted */
     size_t folders_left_out; /* number of folders that were not searched, without --recursive */
 
-    const char *output; /* of the command; NULL: each input's path */
+    const char *output; /* of the command; NULL: each input's path, or no outputs */
     bool output_is_directory;
-    bool is_stack; /* the inputs become one output: jobs are in the order of the arguments */
-    bool several;  /* more than one file; the failure of a single file is the command's */
+    bool is_stack; /* the inputs become one output */
+    bool several;  /* there may be several files: several arguments, --files-from, or a folder as input or
+                    * output. Otherwise the failure of the file is the command's */
 };
 
 /* Finds every input of the command and names its output.
@@ -38,7 +39,8 @@ enum status job_list_make(struct job_list *list, const struct command *command, 
 /* Removes duplicates, and the jobs of other shards. */
 void job_list_keep_shard(struct job_list *list, const struct shard *shard);
 
-/* Prints on stderr which files and folders were left out. With --verbose names each file. */
+/* Prints on stderr how many files and folders were left out, unless --quiet is given. With --verbose names
+ * each file. */
 void job_list_print_left_out(const struct job_list *list, const struct settings *settings);
 
 /* Calls `visit_one` once for each folder with outputs, until it fails. The folder's path ends in a slash; ""

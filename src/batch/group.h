@@ -21,7 +21,7 @@ enum { FIRST_GROUP = 4 /* expected images of a worker's first group */ };
 struct group_item {
     struct job *job;
     struct result result;
-    bool is_finished; /* the output is committed; else the caller has to do the job alone */
+    bool is_finished; /* the output is committed; otherwise the caller must do the job alone */
     int image;        /* index of its image in the group; -1: none */
     struct page page; /* conversions and description of the output; owns its metadata */
     char *page_name;  /* copy of the output's page name, as the reader is closed before; may be NULL */

@@ -22,7 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Chooses --format, else the format of the output's name, else the input's. */
+/* Sets *format to --format; without it, to the format of the output's name; if the name has no extension or
+ * is a device, to `input`. */
 static enum status choose_format(const struct settings *settings, const char *output,
                                  const struct format *input, const struct format **format,
                                  struct error *error)
@@ -108,7 +109,7 @@ static enum status check_output_options(const struct job *job, const struct sett
     return STATUS_OK;
 }
 
-/* True if no option changes samples or their coding. */
+/* True if no option changes samples (--range, --depth) or how a lossy format codes them. */
 static bool keeps_coding(const struct settings *settings)
 {
     return settings->quality == 0 && !settings->lossless && settings->subsampling <= SUBSAMPLING_AUTO &&
@@ -289,7 +290,7 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
     return reader_pages_wanted(job->reader) > 1 ? job_check_more(job, error) : STATUS_OK;
 }
 
-/* Creates the folders that job->name has, in the output folder. */
+/* Creates the folders in job->name below the output folder. */
 static enum status make_folders(struct job *job, struct error *error)
 {
     const char *last = strrchr(job->name, '/');
@@ -314,7 +315,7 @@ static bool stat_input(const struct job *job, struct stat *info)
     return (strcmp(job->input, "-") == 0 ? fstat(STDIN_FILENO, info) : stat(job->input, info)) == 0;
 }
 
-/* If the input was deleted in the meantime, it was still read to its end: that is no failure. */
+/* A deleted input was still read to its end, so that is no failure. */
 enum status job_check_unchanged(const struct job *job, struct error *error)
 {
     const struct stat *before = &job->input_stat;
@@ -370,8 +371,8 @@ static enum status choose_range(struct job *job, const struct settings *settings
     return settings->range.automatic ? reader_measure(job->reader, &job->low, &job->high, error) : STATUS_OK;
 }
 
-/* Returns the limit in bytes of decoding ahead, and of compressing: a quarter of --memory-limit each. 0 means
- * no limit. */
+/* Returns the limit in bytes for decoding ahead, and again for compressing: a quarter of the worker's share
+ * of --memory-limit each. 0 means no limit. */
 static uint64_t coding_memory(const struct worker *worker)
 {
     return worker->share.memory_limit > 0 ? 1 + worker->share.memory_limit / 4 : 0;

@@ -3,8 +3,8 @@
  *     list ─▶ job_open: header, format, checks ─▶ job_plan ─▶ pages through the chain ─▶ job_finish: result
  *
  * A job owns its reader, writer and chains while it is open. job_close frees them; then it can be opened
- * again. The list owns the jobs. Thread safety: a job belongs to the worker that took it, except for fields
- * that are constant or have a lock; nobody changes it before. */
+ * again. The list owns the jobs. Thread safety: a job belongs to the worker that took it; before, no thread
+ * changes it. Fields that are constant, or protected by a lock, are marked. */
 #ifndef CLIMG_BATCH_JOB_H
 #define CLIMG_BATCH_JOB_H
 
@@ -37,7 +37,7 @@ struct job {
     uint64_t bytes;     /* size of the input; 0: unknown, as for a pipe */
     dev_t input_device; /* st_dev and st_ino of the input; both 0: unknown */
     ino_t input_inode;
-    bool is_single;    /* the command's only file */
+    bool is_single;    /* `several` of the list is false */
     bool is_duplicate; /* another job has the same input and output */
 
     /* Set by stack_make, then constant. */
@@ -49,10 +49,10 @@ struct job {
     /* The outcome so far. */
     size_t made_from; /* length of the part of `output` that is the first folder created for it; 0: none */
     struct stat input_stat; /* from before the input was opened; st_mode 0: stat failed */
-    bool skipped;           /* an earlier run has done it (--resume) */
+    bool skipped;           /* an earlier run has done the job (--resume) */
     bool is_expected_done;  /* probably skipped, so it is not in pending_bytes; protected by progress.lock */
     bool rounded;           /* some samples did not fit into 32-bit floats */
-    bool has_result;        /* results_add has counted it */
+    bool has_result;        /* results_add has counted the job */
 
     /* Valid while the job is open. */
     struct reader *reader;       /* at the next page; NULL: the job is not open */
@@ -68,16 +68,16 @@ struct job {
     enum sample_type samples;         /* of the page, or of the image that a coefficient file was made from */
     const struct colour_space *space; /* of the page, a reference; NULL: unknown, or no stage needs it */
     char space_warning[160];          /* how the page's space is not respected; may be empty */
-    double low, high; /* with --range: the values that become 0 and full scale; fractions of full scale if the
-                       * samples are integers */
+    double low, high;             /* with --range: the sample values that become 0 and full scale, in units of
+                                   * sample_full_scale (1 for floats) */
     struct stack_picture picture; /* of an input of a stack: the current page */
     int merged_pages;             /* number of its pages that were merged */
 
     struct job *next;          /* in the list of deferred jobs; protected by the worker pool's lock */
     struct progress *progress; /* may be NULL */
     int page, pages;           /* for progress: pages or frames that are done, and all of them; 0: unknown */
-    double share; /* fraction of the job that is done; of the page if `pages` is unknown; protected by
-                   * progress.lock */
+    double share; /* fraction of the job that is done, 0 to 1. If `pages` is unknown: number of pages that are
+                   * done, or 0 if there are several files. Protected by progress.lock */
 };
 
 /* True if the job's pictures become part of a stack, so that it has no output of its own. */
@@ -152,10 +152,10 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
 struct plan_request job_plan_request(const struct job *job, const struct worker *worker,
                                      const struct reader *reader);
 
-/* Replaces the stages of job->chain whose parameters depend on the picture by stages with numbers, after it
- * has measured the current page (measure.c), for which it reads the file a second time. Without `has_device`
- * the worker's device need not be open; then returns before the first measurement that needs it, and a second
- * call continues there. */
+/* Measures the current page (measure.c), and replaces the stages of job->chain whose parameters depend on the
+ * picture by stages with numbers. Reads the file a second time. With `has_device` the worker's device must be
+ * open. Without it, returns STATUS_OK before the first measurement that needs a device; a second call
+ * continues there. */
 enum status job_measure(struct job *job, struct worker *worker, bool has_device, struct result *result);
 
 /* Makes the chain for the chroma planes of video from the plan of its first page. Does nothing for other
@@ -167,15 +167,15 @@ enum status job_adapt_to_chroma(struct job *job, const struct worker *worker, co
 enum status job_open_writer(struct job *job, const struct worker *worker, const struct shape *shape,
                             enum sample_type type, int pages, struct error *error);
 
-/* Fails if the input was written to or replaced since job_open. Call it after the input was read to its end.
- */
+/* Fails if the input, a regular file, was written to or replaced since job_open; but not if it was deleted.
+ * Call it after the input was read to its end. */
 enum status job_check_unchanged(const struct job *job, struct error *error);
 
 /* Closes only the input, after its last page was read. */
 void job_close_input(struct job *job);
 
-/* True if the job can be done again after a failure: the input can be read again, and the output is no pipe
- * or device. */
+/* True if the job can be done again after a failure: the input can be read again, the output is no pipe or
+ * device, and the job belongs to no stack. */
 bool job_can_begin_again(const struct job *job);
 
 /* Closes everything, so that the job can be opened again. Removes an output that was not committed. */

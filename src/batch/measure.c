@@ -3,11 +3,11 @@
  *
  *     file, read again ─▶ steps before the stage ─▶ rows ─▶ measurement ─▶ the stage that replaces it
  *
- * If the stage comes first, its measurement gets the rows of the file, decoded at 1/2 to 1/8 of the size if
- * that suffices. This needs no device, so that it runs while the device is being opened. Otherwise the steps
- * before the stage run like a page (flow_page), in slices, with a writer that passes the rows to the
- * measurement. If the chain has a second measured stage, its steps include the stage that replaced the first
- * one. */
+ * If the stage is the first step, its measurement gets the rows of the file. JPEG is then decoded at 1/2, 1/4
+ * or 1/8 of its size if that suffices. This needs no device, so that it runs while the device is being
+ * opened. Otherwise the steps before the stage run like a page (flow_page), in slices, with a writer that
+ * passes the rows to the measurement. If the chain has a second measured stage, its steps include the stage
+ * that replaced the first one. */
 #include "batch/result.h"
 
 #include "base/text.h"
@@ -129,7 +129,7 @@ static enum status measure_steps(const struct job *job, struct worker *worker, s
     return status;
 }
 
-/* Measures the page for step `index`, and replaces that step. */
+/* Measures the page for step `index` of the job's chain, and replaces that step. */
 static enum status measure_step(struct job *job, struct worker *worker, size_t index, struct result *result)
 {
     const struct step *step = &job->chain.steps[index];
@@ -140,7 +140,8 @@ static enum status measure_step(struct job *job, struct worker *worker, size_t i
     struct reader *reader;
     enum status status = measure_open(job, worker, step->stage->name, &reader, error);
     if (status == STATUS_OK) {
-        /* Reduce the picture by 1, 2, 4 or 8, so that its longer side keeps enough pixels. */
+        /* Reduce the picture by 1, 2, 4 or 8, so that its longer side keeps enough pixels. Only for the first
+         * step, not counting the one that turns the page upright. */
         const struct image_info *info = reader_info(reader);
         const int longer = (int)(info->width > info->height ? info->width : info->height);
         const int side = measurement->sufficient_side;

@@ -1,5 +1,6 @@
-/* Reads the list of --files-from: one name in each line, or with --null, one before each NUL. Removes the CRs
- * and the byte order mark of Windows editors. Fails for UTF-16, NULs, and lines longer than a path. */
+/* Reads the list of --files-from: each name ends in a newline, or with --null in a NUL. Without --null
+ * removes the CRs and the byte order mark of Windows editors, and fails for UTF-16 and NULs. Fails for names
+ * longer than a path. */
 #include "batch/names.h"
 
 #include <errno.h>
@@ -13,8 +14,8 @@ enum { MAX_NAMES = 4000000 }; /* a limit for endless lists, such as a device */
 struct names {
     FILE *file;
     int separator;       /* newline, or NUL with --null */
-    size_t count;        /* number of lines read so far */
-    char name[PATH_MAX]; /* the current line */
+    size_t count;        /* number of names read so far, with empty ones */
+    char name[PATH_MAX]; /* the current name */
 };
 
 /* Removes the CR at the end of a line, and the byte order mark of UTF-8 at the start of the list, which
@@ -66,19 +67,19 @@ enum status names_each(const struct settings *settings,
 {
     bool standard = strcmp(settings->files_from, "-") == 0, more = true;
     struct names names = {.file = standard ? stdin : fopen(settings->files_from, "r"),
-                          .separator = settings->null ? '\0' : '\n'};
-    char shown[PATH_MAX];
-    snprintf(shown, sizeof shown, "--files-from %s", settings->files_from);
+                          .separator = settings->ends_in_nul ? '\0' : '\n'};
+    char prefix[PATH_MAX]; /* of messages */
+    snprintf(prefix, sizeof prefix, "--files-from %s", settings->files_from);
     if (!names.file) {
         fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
-        error_prefix(error, shown);
+        error_prefix(error, prefix);
         return STATUS_FAILED;
     }
     enum status status = STATUS_OK;
     while (status == STATUS_OK && more) {
         status = next_name(&names, &more, error);
         if (status != STATUS_OK)
-            error_prefix(error, shown);
+            error_prefix(error, prefix);
         else if (more && names.name[0] != '\0')
             status = visit(context, names.name, error);
     }

@@ -43,9 +43,9 @@ static atomic_bool is_stack; /* the files become one output */
 static struct {
     atomic_size_t total;    /* 0 for a single file, and with --quiet or --dry-run */
     atomic_size_t added;    /* with a result */
-    atomic_size_t failed;   /* of these */
-    atomic_size_t skipped;  /* of these, by --resume */
-    atomic_size_t left_out; /* of these, inputs that failed and that their stack goes on without */
+    atomic_size_t failed;   /* of `added`: failed, without left_out */
+    atomic_size_t skipped;  /* of `added`: done by an earlier run (--resume) */
+    atomic_size_t left_out; /* of `added`: inputs that failed and were left out of their stack */
 } counts;
 
 void progress_erase(void)
@@ -88,9 +88,9 @@ static atomic_bool has_timer;
 static atomic_bool is_compiling; /* a build is running */
 static atomic_bool is_shown;     /* the line about it was drawn */
 
-/* Callback of compiling_watch, when a build begins and when it ends; earlier builds took `spent` seconds.
- * Each launch counts as a build, as PoCL compiles a kernel when it is launched with a new group size. This
- * costs two system calls for each launch. */
+/* Callback of compiling_watch, called when a build begins and when it ends. Earlier compilations took `spent`
+ * seconds. Each launch counts as a build, as PoCL compiles a kernel when it is launched with a new group
+ * size. This costs two system calls for each launch. */
 static void watch_compiler(bool begins, double spent)
 {
     const double seconds =
@@ -166,7 +166,7 @@ void progress_subtract_done(struct progress *progress, const struct resume *resu
     }
 }
 
-/* Appends the part that took the most time, where a batch can be made faster. */
+/* Appends the part that took the most time, and its share of the time of all files. */
 static void append_bottleneck(char *line, const struct progress *progress)
 {
     const double *seconds = progress->seconds;
@@ -280,7 +280,8 @@ static void draw_rows(struct progress *progress, const struct job *job, int rows
     draw_line(line);
 }
 
-/* True if the last drawing was long enough ago; then `now` becomes its time. */
+/* True if the line is wanted and was last drawn at least REDRAW_INTERVAL ago; then `now` becomes the time of
+ * the last drawing. */
 static bool is_due(struct progress *progress, double now)
 {
     const bool due = progress->has_line && now - progress->last_drawn >= REDRAW_INTERVAL;

@@ -32,7 +32,7 @@ struct progress {
     double last_drawn;    /* time of the last drawing */
 
     /* Bytes of inputs. Files of unknown size count as one byte. */
-    double pending_bytes;   /* of files that are not done */
+    double pending_bytes;   /* of files that are not done, without those with is_expected_done */
     double processed_bytes; /* of the rows of pending files that went through the chain */
     double done_bytes;      /* of files that are done */
 
@@ -47,8 +47,8 @@ struct progress {
     double file_seconds;         /* seconds from the start to the end of each file, added up */
 };
 
-/* Initialises the progress, before the workers start. From then on progress_interrupted prints the number of
- * files that are done. */
+/* Initialises the progress. Call it before the workers start. From then until progress_end,
+ * progress_interrupted prints the number of files that are done. */
 void progress_begin(struct progress *progress, const struct settings *settings, const struct job_list *list);
 
 /* Subtracts from pending_bytes the files that --resume will probably skip, so that the time left is right.
@@ -56,8 +56,8 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
 void progress_subtract_done(struct progress *progress, const struct resume *resume,
                             const struct job_list *list);
 
-/* The signal that is sent when the driver has compiled for half a second. The thread that waits for signals
- * then calls progress_show_compiling, which draws a line that says so. */
+/* The signal that is sent when the driver has compiled for half a second in total. The thread that waits for
+ * signals then calls progress_show_compiling, which draws a line about it. */
 #define SIGNAL_COMPILING SIGRTMIN
 void progress_show_compiling(void);
 
@@ -69,15 +69,16 @@ void progress_erase(void);
 void progress_add(struct progress *progress, const struct job *job, const struct result *result,
                   bool is_left_out);
 
-/* Callback for page.watch (chain/page.h): updates the progress when the first `rows` output rows of the
- * current page are enqueued. `page` is the shape of the page's output. `job` points to a struct job with its
+/* Callback for page.watch (chain/page.h): updates the progress after the first `rows` output rows of the
+ * current page were enqueued. `page` is the shape of the page's output. `job` points to a struct job with its
  * `progress` set. */
 void progress_rows(void *job, int rows, const struct shape *page);
 
 /* Erases the line, prints the summary, and destroys the lock. */
 void progress_end(struct progress *progress);
 
-/* Prints on stderr the number of files that were done before signal `number` ended the run. */
+/* For several files, prints on stderr how many were done before signal `number` ended the run. For a single
+ * file and a stack, only erases the line. */
 void progress_interrupted(int number);
 
 #endif

@@ -327,7 +327,8 @@ enum status results_end(struct results *results, const struct job_list *list, en
 
 /* ---------------------------------------------------------------- --timing and --trace */
 
-/* Seconds. OpenCL does not say if a program comes from a cache: if the slowest build took less, all did. */
+/* Seconds. OpenCL does not say if a program comes from a cache. If the slowest build took less than this, all
+ * programs are assumed to come from one. */
 static const double CACHED_BUILD = 0.03;
 
 static double gigabytes_per_second(const struct timing_sum *kernel)
@@ -447,7 +448,7 @@ static enum status write_timing(struct worker *const *workers, int count, const 
         return STATUS_FAILED;
     for (int i = 0; i < count; i++) {
         struct worker *worker = workers[i];
-        /* Leave out a worker that did nothing, but not the first in JSON, as an empty file is no JSON. */
+        /* Leave out workers that did nothing. JSON always has the first one, as an empty file is no JSON. */
         const bool is_idle =
             !worker->has_device_name && timing_phase(&worker->timing, PHASE_DECODE).count == 0;
         if (is_idle && (timing->form == TIMING_TABLE || i > 0))
@@ -475,7 +476,7 @@ static enum status combine_status(enum status status, enum status file_status, c
     return STATUS_FAILED;
 }
 
-/* Files are overwritten even after a failure, so that they do not have the times of an earlier run. */
+/* Overwrites the files even after a failure, so that they do not keep the times of an earlier run. */
 enum status report_times(struct worker *const *workers, int count, const struct settings *settings,
                          double began, enum status status, void (*report_error)(const struct error *),
                          struct error *error)

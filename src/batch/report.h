@@ -27,14 +27,14 @@ struct results {
     /* Constant. */
     const struct settings *settings;
     size_t count; /* number of jobs */
-    bool several; /* more than one file: failures are printed at once. Else the failure of the file is
-                   * returned as the command's */
+    bool several; /* each failure is printed when it happens; otherwise results_end returns the failure of the
+                   * only file, or of the stack. True also for one file with an output folder */
     void (*report_error)(const struct error *);
 
     struct progress progress; /* has its own lock */
 
     /* Protected by the worker pool's lock. */
-    size_t added, failed; /* number of results, and of failures among them */
+    size_t added, failed; /* number of results, and of failures among them, without left_out */
     size_t left_out;      /* number of inputs of a stack that failed and were left out of it */
     bool is_stopped;      /* the work ended after a failure that all other files would share */
     struct report_file report;
@@ -52,28 +52,30 @@ enum status results_begin(struct results *results, const struct settings *settin
 /* Prints and counts the result of a job and writes it to the report. */
 void results_add(struct results *results, struct job *job, const struct result *result);
 
-/* Prints a line of JSON for a job without a result. `status` is the text of its "status", such as "not
- * tried". `why` is the reason, or NULL. */
+/* Prints a line of JSON for a job without a result. `status` is the text of its "status", such as "not tried"
+ * or "planned". `why` is the reason of a failure, or NULL. */
 void results_print_undone(FILE *out, const struct job *job, const char *status, const struct error *why);
 
 /* Erases the line of progress and prints a message. */
 void results_print(const struct results *results, const struct error *error);
 
-/* Ends progress and report. The report gets a line for each job of the list that was not tried. `status` is
- * the status of the command so far; if it is a failure, *error is its message and the reason in these lines.
- * Returns
+/* Ends progress and report. Writes a line to the report for each job of the list that was not tried. `status`
+ * is the status of the command so far; if it is a failure, *error is its message, which is also the reason in
+ * these lines. Returns
  *
  *     `status`           if it is a failure
- *     STATUS_PARTIAL     if some of several files failed, with the number of them as the message; or if all
- *                        files are done, but the report is incomplete
- *     STATUS_FAILED      if all of several files failed, with the number of them as the message
- *     the file's status  if a single file failed, with its message */
+ *     STATUS_PARTIAL     if some of the files that were tried failed, with their number as the message; or if
+ *                        no file failed, but the report is incomplete
+ *     STATUS_FAILED      if all files that were tried failed, with their number as the message
+ *     the file's status  if `several` is false and the file failed, with its message
+ *     STATUS_OK          otherwise */
 enum status results_end(struct results *results, const struct job_list *list, enum status status,
                         struct error *error);
 
-/* Writes --timing and --trace after the work, which began at `began` (clock_seconds) and ended with `status`.
- * `workers` has one worker for each device, with the measurements of all workers on it. Returns `status`, or
- * STATUS_FAILED if only a file failed. If both failed, calls `report_error` with the error of the file. */
+/* Writes --timing and --trace. The work began at `began` (clock_seconds) and ended with `status`. `workers`
+ * are the leaders of the `count` devices (worker_pool_sum). Returns `status`. If a file cannot be written,
+ * returns STATUS_FAILED; if `status` is a failure, too, calls `report_error` with the file's error and
+ * returns `status`. */
 enum status report_times(struct worker *const *workers, int count, const struct settings *settings,
                          double began, enum status status, void (*report_error)(const struct error *),
                          struct error *error);

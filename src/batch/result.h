@@ -11,17 +11,17 @@ enum { WARNINGS_SIZE = 1024 }; /* bytes; further warnings are cut off */
 
 /* Noise that a stage estimated. */
 struct noise_summary {
-    float sigma[4][NOISE_LEVELS]; /* standard deviation in 8-bit counts, by colour and level */
+    float sigma[4][NOISE_LEVELS]; /* [colour][level - 1]: standard deviation; 255 is full scale */
     int count;                    /* number of colours, without alpha; 0: no stage looked for noise */
     int levels;
-    bool is_separate; /* of red, green and blue, not of opponent colours */
+    bool is_separate; /* colours are red, green and blue; otherwise opponent colours */
 };
 
 /* The outcome of a job. */
 struct result {
     enum status status; /* STATUS_OK unless it failed */
     struct error error; /* valid after a failure */
-    bool skipped;       /* an earlier run has done it */
+    bool skipped;       /* an earlier run has done the job */
 
     /* The first page; zero if none was read. */
     int width, height, channels;
@@ -35,7 +35,7 @@ struct result {
     bool as_floats; /* samples of 4 bytes were converted to floats in between */
     struct clipping clipping;
     bool conversion_clips;        /* the sample types of a page make clipping possible, even without stages */
-    char warnings[WARNINGS_SIZE]; /* different lines */
+    char warnings[WARNINGS_SIZE]; /* one in each line, without repetitions */
 
     /* Findings of stages on the first page. */
     struct noise_summary noise;
@@ -43,9 +43,9 @@ struct result {
     char found[1024]; /* other findings, for people; may be empty */
 
     /* Details of the run. */
-    int slice;          /* rows of a slice; 0 if lower slices would not need less memory */
-    int group;          /* number of images in its group; 1: it was done alone */
-    struct times times; /* with an equal share of the time spent on its group */
+    int slice;          /* rows of a slice of the last page; 0 if lower slices would not need less memory */
+    int group;          /* number of images in the job's group; 1: it was done alone */
+    struct times times; /* with an equal share of the time spent on the group */
     const char *device; /* name of the worker's device; NULL if it was not opened */
 };
 

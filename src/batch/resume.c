@@ -68,7 +68,7 @@ char *provenance_describe(const struct chain *chain, const struct settings *sett
 }
 
 /* Returns the part of a Software text that climg wrote: all of it, or its end, after names of other programs.
- * NULL if there is none. */
+ * NULL if climg wrote nothing. */
 static const char *provenance_own_part(const char *software)
 {
     const char *part = software;
@@ -83,8 +83,8 @@ static const char *provenance_own_part(const char *software)
 
 enum status provenance_put(const char *provenance, struct metadata *metadata, struct error *error)
 {
-    /* Keep the names of other programs: the text before climg's part, which ends in a separator, or all of
-     * it. */
+    /* Keep the names of other programs: the text before climg's part, with the separator at its end; or the
+     * whole text if climg has no part in it. */
     const char *old = metadata_text(metadata, SOFTWARE_KEY);
     const char *own = old ? provenance_own_part(old) : NULL;
     const size_t kept_length = own ? (size_t)(own - old) : old ? strlen(old) : 0;
@@ -97,8 +97,8 @@ enum status provenance_put(const char *provenance, struct metadata *metadata, st
     return status;
 }
 
-/* Returns the stages and options in a Software text, which follow "climg 0.2.0"; NULL if there is none of
- * climg. The version is left out: otherwise --resume would repeat everything after an update of climg. */
+/* Returns the stages and options after "climg 0.2.0" in a Software text, or NULL if climg did not write one.
+ * The version is left out, so that --resume does not repeat everything after an update of climg. */
 static const char *provenance_stages(const char *software)
 {
     const char *own = provenance_own_part(software);

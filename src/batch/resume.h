@@ -5,15 +5,17 @@
  *
  *     climg1 PROVENANCE INPUT-SIZE INPUT-TIME SIZE TIME CHANGED CRC-32 NAME
  *
- * The provenance is a text with the stages and options that determine the output's pixels; the record has its
- * hash. An output is done if its record has this command's provenance and the input's size and time, and the
- * output is unchanged. If size and times are equal, the output is not read. If only times differ (it was
- * copied or damaged), its checksum decides. Records have names without folders, so that a folder can be moved
- * together with its done list.
+ * The provenance is a text with the stages and options that determine the output's pixels; the record has a
+ * hash of it, without the version of climg. Times are in nanoseconds since 1970. An output is done if its
+ * record has this command's provenance and the input's size and time, and the output is unchanged. If size
+ * and times are equal, the output is not read. If only times differ (it was copied or damaged), its checksum
+ * decides. Records have names without folders, so that a folder can be moved together with its done list.
  *
  * Several processes may append records at the same time. If a record is missing or cannot be parsed (the
  * first run was without --resume, or the process was killed), the output itself decides: it is done if it is
- * not older than the input, its metadata has the provenance, and it can be read to its end.
+ * not older than the input, its metadata has the provenance, and it can be read to its end. With --strip, and
+ * in formats without texts, there is no provenance to compare. An output that replaces its input has no
+ * record.
  *
  * Thread safety: workers may call resume_finds_done and resume_note at the same time; the main thread calls
  * the other functions while no workers run. */
@@ -28,9 +30,9 @@
  *
  *     climg 0.2.0 --blur=2,truncate=0 --scale=1/2,filter=bicubic,antialias=yes --edge clamp
  *
- * It has the stages with all values, also defaults, and the options that change pixels (`effect` in the table
- * of settings/settings.c), so that different spellings of a command have the same text. The caller frees it.
- * NULL on failure. */
+ * It has the stages with all their values, including defaults, and the options that change pixels (`effect`
+ * in the table of settings/settings.c), so that different spellings of a command have the same text. The
+ * caller frees it. NULL on failure. */
 char *provenance_describe(const struct chain *chain, const struct settings *settings, struct error *error);
 
 /* Adds the provenance to the metadata, after the name of the program that made the input ("GIMP 2.10; climg

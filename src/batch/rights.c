@@ -49,8 +49,8 @@ static void allow_inputs(const struct command *command, const struct job_list *l
     }
 }
 
-/* Allows overwriting a file, or creating it if it or the target of a link is missing, and with --resume
- * reading it. `path` may be NULL. */
+/* Allows overwriting a file, or creating it if it does not exist (for a link: if its target does not exist).
+ * With --resume also allows reading it. `path` may be NULL. */
 static void allow_aux_output(const char *path, const struct settings *settings)
 {
     struct stat info;
@@ -67,8 +67,9 @@ static void allow_aux_output(const char *path, const struct settings *settings)
     free(target);
 }
 
-/* Allows writing an image: a rule on a device or pipe itself, else on the image's folder; of a link, on its
- * target's folder. *folder is the last folder that got a rule: consecutive outputs of one folder share it. */
+/* Allows writing an image. A device or pipe gets a rule of its own. Otherwise the rule is on the folder of
+ * the image, or of a link's target. *folder is the last folder that got a rule, which consecutive outputs in
+ * one folder share. */
 static enum status allow_image(const char *path, unsigned rights, struct word *folder, struct error *error)
 {
     struct stat info = {.st_mode = 0};

@@ -23,7 +23,7 @@ struct stack {
     struct chain before, after; /* parts of the command's chain, which owns the steps */
     const struct step *step;    /* the step between them, which merges; NULL: there is no stack */
     struct input_series series; /* the inputs; owns the array, not the paths */
-    int max_workers;            /* number of workers whose pictures fit into memory */
+    int max_workers;            /* number of workers whose pictures fit into 256 MB, at least 1 */
 
     pthread_mutex_t lock; /* protects the fields up to spare_size */
     pthread_cond_t turn_changed;
@@ -37,7 +37,7 @@ struct stack {
     struct image_info first_info; /* of the first picture; owns its metadata */
     const struct format *format;  /* of the first picture's file */
     enum sample_type samples;     /* of the first picture's file */
-    double low, high;             /* as in struct job, for the first picture */
+    double low, high;             /* low and high of the first picture's job */
     size_t pictures;              /* number of pictures that were added */
 };
 
@@ -46,17 +46,19 @@ struct stack {
 enum status stack_make(struct stack *stack, const struct command *command, struct job_list *list,
                        struct error *error);
 
-/* After chain_prepare: calls chain_prepare_series for the steps before the merge, with the inputs, and for
- * the steps after it, without. Without a stack, for the whole chain, without inputs. Sets max_workers. */
+/* Calls chain_prepare_series, after chain_prepare: for the steps before the merge with the inputs (not in a
+ * dry run), for the steps after it without inputs. Without a stack, for the whole chain without inputs. Sets
+ * max_workers. */
 enum status stack_prepare(struct stack *stack, const struct command *command, const struct job_list *list,
                           struct error *error);
 
+/* Frees the merge and all memory of the stack. */
 void stack_free(struct stack *stack);
 
 /* Opens a writer for an input's pictures, which adds each to the merge after its last row. */
 enum status stack_open_writer(struct job *job, struct error *error);
 
-/* Frees the job's picture, but keeps its memory for the next one. */
+/* Frees the job's picture. Its memory becomes the stack's `spare`, for the next picture. */
 void stack_free_picture(struct job *job);
 
 /* Notes that an input adds no more pictures. May be called twice. */

@@ -57,18 +57,18 @@ bool worker_begin_open(struct worker *worker)
     return is_opening;
 }
 
-/* Sets the memory limits by the worker's share. With --verify, run and verifier have half of the host's
- * memory each, rounded up, as 0 means no limit. */
+/* Sets the memory limits of the run and the verifier by the worker's share. With --verify each gets half of
+ * the host memory. Rounds up, as 0 means no limit. */
 static void set_limits(struct worker *worker)
 {
     const uint64_t memory = worker->share.memory_limit;
-    struct run_limits *limits = &worker->run.limits, *again = &worker->verifier.run.limits;
+    struct run_limits *limits = &worker->run.limits, *verifier_limits = &worker->verifier.run.limits;
     limits->device = worker->device.memory / (cl_ulong)worker->share.workers;
     limits->host_halved = worker->context->settings->verify.share > 0;
     limits->host = limits->host_halved ? memory - memory / 2 : memory;
     if (worker->verifier.open) {
-        again->device = limits->device;
-        again->host = limits->host;
+        verifier_limits->device = limits->device;
+        verifier_limits->host = limits->host;
     }
 }
 
@@ -112,7 +112,7 @@ static enum status open_run(struct worker *worker, struct error *error)
     return STATUS_OK;
 }
 
-/* True if the device is open, and with --verify the verifier. Call it with the lock held. */
+/* True if the device is open, and with --verify also the verifier. Call it with worker->opener.lock held. */
 static bool is_open(const struct worker *worker)
 {
     return worker->open && (worker->context->settings->verify.share <= 0 || worker->verifier.open);
@@ -148,12 +148,12 @@ struct times worker_times(struct worker *worker)
     return times;
 }
 
-void worker_add_elapsed(struct worker *worker, const struct times *since, int share, struct times *to)
+void worker_add_elapsed(struct worker *worker, const struct times *since, int job_count, struct times *to)
 {
     struct times now = worker_times(worker);
-    to->total += (now.total - since->total) / share;
+    to->total += (now.total - since->total) / job_count;
     for (int i = 0; i < PHASE_COUNT; i++)
-        to->seconds[i] += (now.seconds[i] - since->seconds[i]) / share;
+        to->seconds[i] += (now.seconds[i] - since->seconds[i]) / job_count;
 }
 
 void worker_add_measurements(struct worker *worker, struct worker *other)
@@ -166,7 +166,7 @@ void worker_add_measurements(struct worker *worker, struct worker *other)
         worker->frames.ended = fmax(worker->frames.ended, frames->ended);
         worker->frames.count += frames->count;
     }
-    /* The worker has no name of a device if its jobs failed before they needed one. */
+    /* If all jobs of `worker` failed before they needed the device, take the name from `other`. */
     if (!worker->has_device_name && other->has_device_name) {
         memcpy(worker->device.name, other->device.name, sizeof worker->device.name);
         worker->run.memory = other->run.memory;

@@ -1,10 +1,10 @@
-/* A worker: a thread's device, or share of one, with memory on it and measured times.
+/* A worker: the device of a thread, or a share of a device, with its memory and measured times.
  *
  * The first worker on a device is the leader, which opens it. The others are followers, which share its
  * device, context and programs, but have their own queue, memory and times.
  *
- * Thread safety: a worker belongs to its thread. Only the opener of a leader is also used by its followers,
- * with opener.lock held. */
+ * Thread safety: a worker belongs to its thread. Followers also use their leader's opener, device and
+ * verifier, through worker_open and with opener.lock held. */
 #ifndef CLIMG_BATCH_WORKER_H
 #define CLIMG_BATCH_WORKER_H
 
@@ -19,7 +19,7 @@
 
 struct resume;
 
-/* Data that the workers of a command share; constant while they run. */
+/* Data that all workers of a command share. Constant while they run. */
 struct worker_context {
     const struct settings *settings;
     const struct chain *chain;   /* the command's, or its part before or after a merge */
@@ -38,8 +38,8 @@ struct worker_share {
 /* Opens a leader's device, possibly in a thread while a file is decoded. */
 struct device_opener {
     const char *name;     /* the value of --device, or one of the devices in it */
-    pthread_mutex_t lock; /* held while a worker opens the device; protects the following fields, worker.open
-                           * and worker.verifier */
+    pthread_mutex_t lock; /* held while a worker opens the device; protects the following fields, and opening
+                           * (worker.open, .device, .shared, .verifier) */
     bool has_thread;      /* `thread` was started and not joined yet */
     pthread_t thread;
 
@@ -102,16 +102,17 @@ struct times {
     double seconds[PHASE_COUNT]; /* busy time of each phase, by the host's or the device's clock */
 };
 
-/* Returns the times since the worker started. */
+/* Returns the times since worker_init. */
 struct times worker_times(struct worker *worker);
 
-/* Adds the times since `since` to *to, divided by `share`, the number of jobs that shared them. */
-void worker_add_elapsed(struct worker *worker, const struct times *since, int share, struct times *to);
+/* Adds the times since `since`, divided by `job_count`, the number of jobs that share them, to *to. */
+void worker_add_elapsed(struct worker *worker, const struct times *since, int job_count, struct times *to);
 
 /* Adds another worker's measurements. The threads of both workers must have ended. */
 void worker_add_measurements(struct worker *worker, struct worker *other);
 
-/* True if a pixel can be copied to the device and back: then a failure was the file's, not the device's. */
+/* True if a pixel can be copied to the device and back. Opens the device if necessary, and discards pending
+ * events. */
 bool worker_device_works(struct worker *worker);
 
 #endif

@@ -98,8 +98,8 @@ static bool ends_all(const struct job_list *list, const struct result *result)
     return true;
 }
 
-/* Defers the job, if it can be done again, or reports its result. With several devices, tests the device
- * after each failure. */
+/* Reports the job's result; or defers the job if it can be done again, and either out of memory or its device
+ * was dropped. With several devices, tests the device after each failure. */
 static void finish_job(struct pool_thread *thread, struct job *job, const struct result *result)
 {
     struct worker_pool *pool = thread->pool;
@@ -121,7 +121,7 @@ static void finish_job(struct pool_thread *thread, struct job *job, const struct
 
 /* ---------------------------------------------------------------- work */
 
-/* Closes the job if the batch has ended since it was taken; then returns true. */
+/* If an error has ended the batch since the job was taken, closes the job and returns true. */
 static bool close_if_ended(struct worker_pool *pool, struct job *job)
 {
     pthread_mutex_lock(&pool->lock);
@@ -135,8 +135,8 @@ static bool close_if_ended(struct worker_pool *pool, struct job *job)
     return true;
 }
 
-/* Does the jobs of a group: takes jobs while they fit, runs the group, and repeats jobs that failed in it,
- * alone. Returns the job that did not fit, which is to be done next, or NULL. Adds the time spent on that job
+/* Takes more jobs while they fit the group, runs the group, and does jobs that failed in it again, alone.
+ * Returns the job that did not fit, or NULL; the caller does it next. Adds the time already spent on that job
  * to *result. */
 static struct job *work_on_group(struct pool_thread *thread, struct result *result)
 {
@@ -166,7 +166,7 @@ static void *work(void *context)
 {
     struct pool_thread *thread = context;
     struct job *job = pool_take(thread);
-    struct result result = {.group = 1}; /* with the time already spent on `job` */
+    struct result result = {.group = 1}; /* result.times: the time already spent on `job` */
     while (job) {
         struct job *misfit = NULL;
         const size_t share = fair_share(thread->pool);
@@ -184,8 +184,9 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Does the deferred jobs, one at a time, with all memory. After out of memory, halves the slices and tries
- * again, until they cannot be lower. The other workers have ended, so no lock is needed. */
+/* Does the deferred jobs, one at a time, with all memory. If a job runs out of memory, halves its slices and
+ * does it again, until a slice has one row or lower slices would not help. The other workers have ended, so
+ * no lock is needed for the list. */
 static void work_alone(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
@@ -297,7 +298,7 @@ static enum status choose_devices(struct worker_pool *pool, const struct setting
 }
 
 /* Returns the number of workers: one for each thread of --jobs and at least one for each device, but at most
- * one for each job. With --trace it is one. */
+ * one for each job, and no more than file descriptors and a stack's memory allow. With --trace it is one. */
 static int worker_pool_choose_count(const struct worker_pool *pool, const struct settings *settings)
 {
     /* Numbers of file descriptors. A worker may have an input, an output, its lock and two temporary files

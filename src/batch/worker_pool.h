@@ -3,7 +3,7 @@
  *     worker_pool_open ─▶ worker_pool_run ─▶ worker_pool_sum ─▶ report_times ─▶ worker_pool_close
  *
  * The pool owns its workers and borrows list and results. Thread safety: the main thread calls all functions;
- * in worker_pool_run it is one of the workers' threads. */
+ * in worker_pool_run it runs the first worker. */
 #ifndef CLIMG_BATCH_WORKER_POOL_H
 #define CLIMG_BATCH_WORKER_POOL_H
 
@@ -15,14 +15,14 @@ struct pool_thread;
 
 struct worker_pool {
     /* Constant while workers run. */
-    struct worker_context context; /* of all workers */
+    struct worker_context context; /* shared by all workers */
     const struct job_list *list;
     int devices;       /* number of devices */
     char (*names)[12]; /* values of --device, one for each device; NULL: the command's value */
     int count;         /* number of workers */
     struct pool_thread *threads;
     struct worker **leaders; /* by device: the first worker on it */
-    bool is_alone;           /* the other threads have ended, and one worker does the deferred jobs */
+    bool is_alone;           /* the other threads have ended; one worker at a time does the deferred jobs */
 
     pthread_mutex_t lock; /* protects the following fields, and most of *results */
     struct results *results;

@@ -17,8 +17,8 @@
 
 /* Parses argv into a command, whose strings point into argv. Opens no file and no device. Stops at --help,
  * --version and the like and ignores further arguments: then settings_prints_text(&command->settings) is
- * true and there is no output. Fails with STATUS_USAGE; on failure nothing is to be freed. After success call
- * command_free. */
+ * true and there is no output. Fails with STATUS_USAGE, or STATUS_FAILED if out of memory; on failure nothing
+ * needs to be freed. After success call command_free. */
 enum status command_parse(int argc, const char *const *argv, struct command *command, struct error *error);
 
 /* Frees what the command owns. May be called twice, and on a zeroed command. */
@@ -51,20 +51,21 @@ extern const char manual_text[];
 void completion_write(FILE *file, const char *before, const char *word);
 
 /* Prints the header of each input for --info, as text or as a line of JSON. Only --measure needs a device.
- * If there are several inputs, `report_error` gets a message for each that cannot be read. Returns
- * STATUS_PARTIAL if some cannot be read, STATUS_FAILED if none can. */
+ * If there are several inputs, calls `report_error` for each that cannot be read. Returns STATUS_PARTIAL if
+ * some can be read and some not, STATUS_FAILED if none can. */
 enum status info_write(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                        struct error *error);
 
 /* Compares each input with the reference of --compare and prints the figures, as text, table or lines of
- * JSON. Failures as of info_write. Otherwise returns STATUS_DIFFERENT if a pair does not pass. */
+ * JSON. Fails like info_write if inputs cannot be read; otherwise returns STATUS_DIFFERENT if a pair does not
+ * pass. */
 enum status compare_write(const struct command *command, FILE *out,
                           void (*report_error)(const struct error *), struct error *error);
 
 /* Describes the channels for people: "RGB with alpha". */
 const char *channels_name(const struct image_info *info);
 
-/* Returns the name of a channel; of video, of the three planes. */
+/* Returns the name of channel `channel`, counted from 0; for video, of one of the three planes. */
 const char *channel_name(const struct image_info *info, int channel);
 
 /* ---------------------------------------------------------------- texts from the tables */
@@ -98,14 +99,15 @@ const char *kind_name(enum kind kind);
 /* The examples of the overview and the manual page; a NULL command ends them. */
 extern const struct example overview_examples[];
 
-/* The meanings of the exit statuses from 0 on, for manual page and --help=json; NULL ends them. */
+/* exit_meanings[n]: the meaning of exit status n, for manual page and --help=json. Ends with NULL. */
 extern const char *const exit_meanings[];
 
 /* Writes paragraphs (separated by blank lines) in lines of at most 78 columns, each indented. Line breaks
  * inside a paragraph count as blanks. */
 void wrap_paragraphs(FILE *file, const char *text, size_t indent);
 
-/* Writes a term at column 2 and its meaning from column 28 on, on the next line after a long term. */
+/* Writes a term at column 2 and its meaning from column 28 on; columns count from 0. After a long term the
+ * meaning begins on the next line. */
 void wrap_entry(FILE *file, const char *term, const char *meaning);
 
 /* ---------------------------------------------------------------- hints for unknown names */

@@ -21,8 +21,9 @@ struct compare_run {
     const struct command *command;
     FILE *out;
     void (*report_error)(const struct error *);
-    bool several;                    /* inputs: print a table */
-    size_t count, differing, failed; /* numbers of pairs: compared, different, and not readable */
+    bool several;            /* there may be several inputs: print a table */
+    size_t count, differing; /* number of compared pairs, and of different ones among them */
+    size_t failed;           /* number of inputs that could not be compared */
 };
 
 /* Prints a pair and counts it. */
@@ -45,7 +46,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Adds a pair that differs for each picture of the reference folder for which there is no input. */
+/* For each picture of the reference folder without an input, adds a pair that counts as different. */
 static enum status add_unpaired(struct compare_run *run, const struct job_list *list, struct error *error)
 {
     struct command command = *run->command;

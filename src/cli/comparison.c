@@ -3,9 +3,9 @@
  *     two readers ─▶ blocks of rows ─▶ rows of one channel ─▶ struct difference
  *                                               └─▶ diff=FILE
  *
- * Samples are compared as the files store them, as fractions of full scale: 8 and 16 bit may be compared with
- * each other, profiles and orientation are ignored. It runs on the host: decoding takes most of the time, and
- * each row is used only once. */
+ * Samples are compared as the files store them, as fractions of full scale: 8-bit and 16-bit files may be
+ * compared with each other; profiles and orientation are ignored. It runs on the host: decoding takes most of
+ * the time, and each row is used only once. */
 #include "cli/comparison.h"
 
 #include "cli/cli.h"
@@ -81,7 +81,8 @@ static enum status write_row(struct comparison *pair, const struct image_info *p
     return writer_write(pair->diff, row, colours * page->width * sample_size(pair->diff_type), 1, error);
 }
 
-/* Compares the rows of a page, at whose start both readers are, and writes the differences to diff=FILE. */
+/* Compares the rows of a page and writes the differences to diff=FILE. Both readers must be at the start of
+ * the page. */
 static enum status compare_rows(struct comparison *pair, struct error *error)
 {
     const struct image_info *pages[2];
@@ -117,13 +118,13 @@ static enum status compare_rows(struct comparison *pair, struct error *error)
     return status;
 }
 
-/* Compares the pages at which the readers are, and writes a page of diff=FILE. `number` counts from 0. */
+/* Compares the current pages of both readers, and writes a page of diff=FILE. `number` counts from 0. */
 static enum status compare_page(struct comparison *pair, const struct command *command, uint32_t number,
                                 struct error *error)
 {
     const struct compare_option *option = &command->compare;
     const struct image_info *page = reader_info(pair->sides[0].reader);
-    const int first = page->video.part; /* channel; a page of video has one of the three */
+    const int first = page->video.part; /* index of the page's first channel; a page of video has one */
     enum status status = option->diff ? begin_diff(pair, command, page, error) : STATUS_OK;
     pair->channel_count =
         first + page->channels > pair->channel_count ? first + page->channels : pair->channel_count;

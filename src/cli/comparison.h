@@ -13,13 +13,14 @@
 /* One of the two pictures. */
 struct side {
     const char *name;
-    struct reader *reader;    /* NULL: not open */
-    struct image_info info;   /* of the first page, without metadata; width 0: the file was not read */
-    double *values, *channel; /* a row of samples, and one of a single channel; owned */
-    unsigned char *rows;      /* a block of rows as read; in the same allocation */
+    struct reader *reader;  /* NULL: not open */
+    struct image_info info; /* of the first page, without metadata; width 0: the file was not read */
+    double *values;         /* a row of all channels' samples, as fractions of full scale; owned */
+    double *channel;        /* a row of one channel; in the same allocation */
+    unsigned char *rows;    /* a block of rows as read; in the same allocation */
 };
 
-enum { COMPARISON_CHANNELS = 4 }; /* at most */
+enum { COMPARISON_CHANNELS = 4 }; /* maximum number of channels */
 
 /* A picture and its reference. */
 struct comparison {
@@ -34,9 +35,11 @@ struct comparison {
 
 /* Figures of the whole picture. */
 struct figures {
-    bool is_equal, passes;
-    double psnr, ssim; /* lowest PSNR, and mean SSIM, of the channels; NaN: none */
-    int largest;       /* index of the channel with the largest difference */
+    bool is_equal;
+    bool passes; /* is_equal, or min-psnr= is given and reached */
+    double psnr; /* dB, the lowest of the channels; infinite if no sample differs */
+    double ssim; /* mean of the channels; NaN if a plane is smaller than the window */
+    int largest; /* index of the channel with the largest difference */
 };
 
 /* Compares all pages of a picture and its reference, until two pages cannot be compared (pair->why), and
@@ -47,7 +50,7 @@ enum status comparison_make(struct comparison *pair, const struct command *comma
 
 void comparison_free(struct comparison *pair);
 
-/* Computes the figures. The pair passes if it is equal, or if min-psnr= is given and reached. */
+/* Computes the figures of a pair. */
 struct figures comparison_figures(const struct comparison *pair, const struct compare_option *option);
 
 /* Prints the lines of one pair. */

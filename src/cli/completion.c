@@ -102,7 +102,7 @@ static const struct stage *find_stage(struct word name)
     return NULL;
 }
 
-/* Returns the global option; NULL if it is hidden or unknown. */
+/* Returns the global option of that name; NULL if it is hidden or unknown. */
 static const struct option *find_global_option(struct word name)
 {
     const struct option *option = options_find(global_options, name);
@@ -137,8 +137,9 @@ static void offer_value(struct typed *typed, struct word name, const char *value
         offer_stages(typed);
 }
 
-/* If the value of the stage or option in `argument` is the next argument, returns its name, else an empty
- * word. Of letters such as -qm, the first one that needs a value takes the rest of the argument. */
+/* Returns the name of the stage or option in `argument` if its value is the next argument; otherwise a word
+ * whose start is NULL. Of letters such as -qm, the first one that needs a value takes the rest of the
+ * argument. */
 static struct word option_awaiting_value(const char *argument)
 {
     const struct word none = {NULL, 0};

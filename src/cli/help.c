@@ -1,5 +1,5 @@
-/* --help: twelve lines for a newcomer, or all stages and options, or one stage or option with its manual and
- * examples. The twelve lines are written here; the rest comes from the tables of stages and options.
+/* --help: a short introduction, or all stages and options, or one stage or option with its manual and
+ * examples. The introduction is written here; the rest comes from the tables of stages and options.
  * --help=json is in help_json.c. This file also writes --version and calls the writers of --complete and
  * --generate. */
 #include "cli/cli.h"
@@ -30,8 +30,8 @@ static void write_examples(FILE *file, const struct example *examples)
         fprintf(file, "  %s\n      %s\n", example->command, example->shows);
 }
 
-/* Groups of stages, in the order of the help. There is a blank on both sides of each name. Stages in no group
- * come last. */
+/* Groups of stages, in the order of the help. Each name has a blank on both sides, for strstr. Stages in no
+ * group come last. */
 static const struct {
     const char *title, *names;
 } groups[] = {
@@ -76,7 +76,7 @@ static void write_stages(FILE *file)
     }
 }
 
-/* Writes twelve lines for the first look at climg. They fit on a screen together with the command before. */
+/* Writes the introduction: twelve lines of text, which fit on a screen together with the command before. */
 static void write_first_words(FILE *file)
 {
     fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n"
@@ -200,7 +200,7 @@ enum status help_write(FILE *file, const struct settings *settings, struct error
     else if (settings->version)
         write_version(file);
     else if (settings->complete != NULL)
-        completion_write(file, settings->after, settings->complete);
+        completion_write(file, settings->previous_argument, settings->complete);
     else
         man_write(file);
     /* A closed pipe is no failure: in `climg --help | head` the reader has enough. */

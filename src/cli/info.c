@@ -2,9 +2,9 @@
  *
  *     list of files ─▶ open ─▶ (measure) ─▶ file_info ─▶ (noise) ─▶ print_lines or print_json
  *
- * The output describes the first page of --page, and the number of pages. Pixels are read only for --measure:
- * once on the host, and once on a device for the noise. That is the analysis pass of --denoise, so --info
- * prints the noise that --denoise would use. A file that cannot be read is reported, and the others follow.
+ * The output describes the first page of --page, and has the number of pages. Pixels are read only for
+ * --measure: once on the host, and once on a device, by the analysis pass of --denoise, so that --info prints
+ * the noise that --denoise would use. If a file cannot be read, --info reports that and continues.
  */
 #include "cli/cli.h"
 
@@ -40,12 +40,12 @@ struct file_info {
     const char *compression; /* may be NULL */
     int pages;               /* number of pages; 0: unknown before they are read */
 
-    bool is_pyramid;             /* a coefficient file */
+    bool is_pyramid;             /* the file is a coefficient file */
     struct coefficients pyramid; /* valid if is_pyramid */
 
-    /* --measure; both NULL without it. */
-    const struct noise_summary *noise;    /* its count is 0 if none was found */
-    const struct page_measures *measured; /* NULL also for coefficients */
+    /* Results of --measure; both NULL without it. */
+    const struct noise_summary *noise;    /* its count is 0 if no noise was found */
+    const struct page_measures *measured; /* NULL also for coefficients and complex samples */
 };
 
 /* Describes an open file, without colour space and measurements. A damaged coefficient file is described as a
@@ -146,9 +146,9 @@ static void put_known(struct json_writer *out, const char *key, int value)
         json_put_null(out, key);
 }
 
-/* Returns the variance of the Laplacian divided by the variance that white noise, as strong as the noise of
- * the finest level, has after it: 20 times its own, as 20 is the sum of the squared weights 1, 1, -4, 1, 1.
- * NaN if one of them is unknown, or without noise. */
+/* Returns the variance of the Laplacian of the picture divided by that of white noise as strong as the noise
+ * of the finest level. The Laplacian multiplies the variance of white noise by 20, the sum of the squared
+ * weights 1, 1, -4, 1, 1. NaN if the noise is unknown or 0. */
 static double sharpness(const struct file_info *facts)
 {
     const struct noise_summary *noise = facts->noise;
@@ -262,8 +262,8 @@ static void print_value(FILE *out, const char *text)
     putc('\n', out);
 }
 
-/* Converts from pixels per metre, which PNG stores as a whole number: 300 per inch as 11811, which are
- * 299.9994. Therefore returns a whole number if PNG stores it in the same way. */
+/* Converts from pixels per metre. PNG stores these as a whole number: 300 per inch as 11811, which is
+ * 299.9994 per inch. Therefore returns the whole number if PNG would store it as the same value. */
 static double pixels_per_inch(double per_metre)
 {
     const double inch = 0.0254, whole = round(inch * per_metre);
@@ -401,7 +401,7 @@ static void print_lines(FILE *out, const struct file_info *facts)
 
 /* ---------------------------------------------------------------- --measure */
 
-/* Finds the noise of pictures. The first picture opens the device. Initialise it with zeros. */
+/* State for finding the noise of pictures. The first picture opens the device. Initialise it with zeros. */
 struct noise_finder {
     struct worker_context context;
     struct worker worker;

@@ -3,7 +3,7 @@
  *     manual.txt: "= TITLE" ─▶ .SH     blank line ─▶ .PP     "@stages" ─▶ list from the tables
  *
  * The prose is in manual.txt. Lists come from the tables of stages, options and environment variables. `make
- * generate` writes docs/climg.1 with it, and a test fails if that file is old. */
+ * generate` writes docs/climg.1 by climg --generate=man; a test fails if that file is old. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -161,7 +161,7 @@ void man_write(FILE *file)
     fprintf(file,
             ".\\\" Made by climg --generate=man; changes belong in its source.\n"
             ".TH CLIMG 1 \"\" \"climg %s\" \"User Commands\"\n"
-            ".nh\n.ad l\n", /* broken or spaced names could not be searched for */
+            ".nh\n.ad l\n", /* no hyphenation, no justification: readers can search for names */
             CLIMG_VERSION);
     fputs(".SH NAME\nclimg \\- clean, resize, filter and align pictures, on GPU or CPU\n", file);
     fputs(".SH SYNOPSIS\n.B climg\n[\\fIOPTION\\fR]... [\\fIINPUT\\fR]... [\\fISTAGE\\fR]... "

@@ -4,9 +4,10 @@
  *           ├─ stage ──────▶ appended to the chain
  *           └─ other word ─▶ positional arguments ─▶ inputs and output
  *
- * Options may be anywhere; only the order of stages and files matters. The last word is the output, unless
- * --output or --in-place says otherwise. No file is opened. The parser only checks if a file exists, and only
- * if a word can be read in two ways: `--denoise 10` is an error with advice unless a file is called 10.
+ * Options may be anywhere; only the order of stages and files matters. Of several files the last is the
+ * output, unless --output, --in-place or a command without outputs is given. No file is opened. The parser
+ * only checks if a file exists, and only if a word can be read in two ways: `--denoise 10` is an error with
+ * advice unless a file is called 10.
  *
  * Most of the code is advice. Each message names the word that is wrong and the text to write instead. */
 #include "cli/cli.h"
@@ -24,7 +25,7 @@ enum { NAME_SIZE = 64 }; /* bytes; a longer name is cut off, which makes it unkn
 /* An argument "--NAME[=VALUE]". */
 struct long_option {
     char name[NAME_SIZE];        /* without dashes */
-    char what[NAME_SIZE + 2];    /* --NAME or -LETTER, for messages; "": the struct is not set */
+    char what[NAME_SIZE + 2];    /* --NAME or -LETTER, for messages; "": there is no option in this struct */
     const char *attached;        /* value after '='; NULL without '=' */
     const struct stage *stage;   /* NULL if the name is no stage */
     const struct option *global; /* NULL if the name is no global option */
@@ -44,7 +45,7 @@ struct parser {
     size_t before_stages; /* number of positional arguments before the first stage */
     bool has_stage;
 
-    /* The preceding option, if its optional value was left out; else not set. */
+    /* The preceding stage or option, if its optional value was left out; else `what` is "". */
     struct long_option unvalued_option;
 };
 
@@ -67,8 +68,8 @@ static enum status lacks_value(const char *what, const char *value_name, struct 
     return fail(error, STATUS_USAGE, "%s needs a value: %s %s", what, what, value_name);
 }
 
-/* Sets *value to the next argument, the value of `what`. It may begin with '-', as weights of a kernel do,
- * but fails if it is a stage or option: then the value was forgotten. */
+/* Sets *value to the next argument, the value of `what`. The value may begin with '-', as weights of a kernel
+ * do. Fails if there is no argument, or if it is a stage or option: then the value was forgotten. */
 static enum status take_value(struct parser *parser, const char *what, const char *value_name,
                               const char **value, struct error *error)
 {
@@ -109,8 +110,8 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     return status;
 }
 
-/* True if --help is followed by a topic: `--help blur`, and `--help blurr`, which gets advice. A word that is
- * no name is a topic, too, unless a file has that name. */
+/* True if the option is --help and the next argument its topic: a stage, an option, or any other word, such
+ * as blurr, that is not the name of an existing file. */
 static bool is_help_topic(const struct parser *parser, const struct option *option)
 {
     const char *topic = parser->next < parser->argc ? parser->argv[parser->next] : "";
@@ -172,18 +173,18 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
         const char *rest = letter + 1;
         bool attached = rest[0] == '=' || (option_needs_value(option) && rest[0] != '\0');
         const char *value = rest[0] == '=' ? rest + 1 : rest;
-        struct long_option shown = {.what = {'-', *letter, '\0'}, .global = option};
-        enum status status = set_global(parser, option, shown.what, attached ? value : NULL, error);
+        struct long_option letter_option = {.what = {'-', *letter, '\0'}, .global = option};
+        enum status status = set_global(parser, option, letter_option.what, attached ? value : NULL, error);
         if (status != STATUS_OK || attached)
             return status;
         if (option->optional)
-            parser->unvalued_option = shown;
+            parser->unvalued_option = letter_option;
     }
     return STATUS_OK;
 }
 
-/* True for the name of a stage or option. Names in other programs count only if they mean a stage, --help or
- * --info: other words, such as "input", are likely names of files. */
+/* True for the name of a stage or option. An alias counts only if its answer is a stage, help or info: other
+ * aliases, such as "input", are likely names of files. */
 static bool names_stage_or_option(const char *word)
 {
     const char *answer = alias_answer(word);
@@ -232,26 +233,27 @@ static bool ends_in_slash(const char *path)
     return length > 0 && path[length - 1] == '/';
 }
 
-/* Appends a positional argument. Fails if it may be the value of the option `before`, as in `--denoise 10`,
- * and no file is called 10. A word that looks like a file is never a value:
- * `--verify out.png` names the output, although a device could have that name. */
-static enum status take_positional(struct parser *parser, const struct long_option *before,
+/* Appends a positional argument. `option` is the option before it, if its optional value was left out. Fails
+ * if the argument is a valid value of that option and no such file exists, as in `--denoise 10`. An argument
+ * that looks like a file is never a value: in `--verify out.png`, out.png is the output, although a device
+ * could have that name. */
+static enum status take_positional(struct parser *parser, const struct long_option *option,
                                    const char *argument, struct error *error)
 {
     if (argument[0] == '\0')
         return fail(error, STATUS_USAGE, "\"\" is not a file name; perhaps a shell variable is not set");
     const bool looks_like_file =
         ends_in_slash(argument) || format_by_path(argument) != NULL || foreign_name_by_path(argument) != NULL;
-    if (before->what[0] != '\0' && !looks_like_file && access(argument, F_OK) != 0) {
+    if (option->what[0] != '\0' && !looks_like_file && access(argument, F_OK) != 0) {
         struct error why = {.text = ""};
-        if (reads_as_value(before, argument, &why))
-            return fail(error, STATUS_USAGE, "%s %s: write its value after =, as in %s=%s", before->what,
-                        argument, before->what, argument);
+        if (reads_as_value(option, argument, &why))
+            return fail(error, STATUS_USAGE, "%s %s: write its value after =, as in %s=%s", option->what,
+                        argument, option->what, argument);
         /* Repeat a guess of KEY=VALUE: for `--denoise high`, the message has "did you mean quality=high?". */
         char value[NAME_SIZE] = "";
         if (sscanf(why.text, "%*[^;]; did you mean %63s", value) == 1 && strchr(value, '=') != NULL)
-            return fail(error, STATUS_USAGE, "%s %s: there is no such file; did you mean %s=%s", before->what,
-                        argument, before->what, value);
+            return fail(error, STATUS_USAGE, "%s %s: there is no such file; did you mean %s=%s", option->what,
+                        argument, option->what, value);
     }
     parser->command->inputs[parser->positional_count++] = argument;
     return STATUS_OK;
@@ -260,7 +262,7 @@ static enum status take_positional(struct parser *parser, const struct long_opti
 /* Parses the next argument, by its first characters. */
 static enum status parse_argument(struct parser *parser, struct error *error)
 {
-    const struct long_option before = parser->unvalued_option;
+    const struct long_option unvalued_option = parser->unvalued_option;
     const char *argument = parser->argv[parser->next++];
     parser->unvalued_option.what[0] = '\0';
     /* "––blur": word processors and web pages make typographic dashes of hyphens. */
@@ -271,7 +273,7 @@ static enum status parse_argument(struct parser *parser, struct error *error)
         return fail(error, STATUS_USAGE, "%s begins with a typographic dash, not with hyphens; %s", argument,
                     suggest("--", read_long(name + strspn(name, "-")).name).text);
     if (parser->options_ended || argument[0] != '-' || argument[1] == '\0')
-        return take_positional(parser, &before, argument, error);
+        return take_positional(parser, &unvalued_option, argument, error);
     if (argument[1] != '-')
         return parse_letters(parser, argument, error);
     if (argument[2] != '\0')
@@ -305,14 +307,14 @@ static void assign_positionals(const struct parser *parser, struct command *comm
                                                            : "-";
     command->output_is_directory =
         command->output != NULL && (has_list || command->input_count > 1 || ends_in_slash(command->output));
-    /* The output comes before the first stage, as inputs do. */
+    /* The output is named before the first stage, as inputs are. */
     command->output_may_be_input = last_is_output && parser->has_stage && count <= parser->before_stages;
     if (count == 0 && !has_list)
         command->inputs[0] = "-";
 }
 
-/* Fails if the chain cannot process the inputs. They are images, or coefficient files if the name has an
- * extension of a format for coefficients, or of no format. */
+/* Fails if the chain can process no input: neither an image, nor, if a name allows that, a coefficient file.
+ * A name allows that if its extension belongs to no format, or to one that holds coefficients. */
 static enum status check_chain(const struct command *command, struct error *error)
 {
     struct chain resolved;
@@ -327,7 +329,7 @@ static enum status check_chain(const struct command *command, struct error *erro
     return status;
 }
 
-/* Fails if several inputs would be written to one file: the output is stdout or has an image's name. */
+/* Fails if several inputs have one output that is no folder: stdout, or a file with an image's name. */
 static enum status check_output_folder(const struct command *command, struct error *error)
 {
     const bool is_merged = chain_find_merge(&command->chain, 0) < command->chain.count;
@@ -353,24 +355,25 @@ static enum status check_output_folder(const struct command *command, struct err
                 absent != NULL ? absent : "");
 }
 
-/* Fails if the only name is probably the output of a pipe, as in `cat in.png | climg --blur 2 out.png`: no
- * such file exists, a format can be written by that name, and standard input is a pipe or a file. */
+/* Fails if the only name is probably the output, as in `cat in.png | climg --blur 2 out.png`: no such file
+ * exists, its extension belongs to a format, and standard input is a pipe or a file. */
 static enum status check_only_name(const struct command *command, struct error *error)
 {
-    struct stat there;
+    struct stat info;
     const char *name = command->inputs[0];
     const bool is_only =
         command->input_count == 1 && command->output != NULL && strcmp(command->output, "-") == 0;
     if (!is_only || command->settings.output != NULL || format_by_path(name) == NULL ||
-        access(name, F_OK) == 0 || fstat(STDIN_FILENO, &there) != 0 ||
-        !(S_ISFIFO(there.st_mode) || S_ISREG(there.st_mode)))
+        access(name, F_OK) == 0 || fstat(STDIN_FILENO, &info) != 0 ||
+        !(S_ISFIFO(info.st_mode) || S_ISREG(info.st_mode)))
         return STATUS_OK;
     return fail(error, STATUS_USAGE,
                 "%s: no such file; a single name is the input. To read standard input: climg - ... %s", name,
                 name);
 }
 
-/* Fails if two commands that write no outputs are given, or one with arguments that it would ignore. */
+/* Fails if two of --info, --check, --compare, --list-devices, --selftest and --warm are given, or one of them
+ * with files, stages or options that it would ignore. */
 static enum status check_modes(const struct parser *parser, struct error *error)
 {
     const struct settings *settings = &parser->command->settings;
@@ -384,6 +387,10 @@ static enum status check_modes(const struct parser *parser, struct error *error)
                  {"--selftest", settings->selftest, false},
                  {"--warm", settings->warm, false}};
     const char *other = NULL;
+    const char *useless = settings->files_from != NULL ? "--files-from"
+                          : settings->output != NULL   ? "--output"
+                          : settings->in_place         ? "--in-place"
+                                                       : NULL;
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         const char *name = modes[i].name;
         if (!modes[i].is_given)
@@ -395,13 +402,15 @@ static enum status check_modes(const struct parser *parser, struct error *error)
                         name);
         if (!modes[i].has_inputs && (parser->has_stage || parser->positional_count > 0))
             return fail(error, STATUS_USAGE, "%s processes no files; leave out files and stages", name);
+        if (!modes[i].has_inputs && useless != NULL)
+            return fail(error, STATUS_USAGE, "%s processes no files; leave out %s", name, useless);
         other = name;
     }
     return STATUS_OK;
 }
 
-/* Assigns the positional arguments and checks all arguments together. --help and similar options need
- * neither. */
+/* Assigns the positional arguments and checks all arguments together. Does nothing for --help and similar
+ * options. */
 static enum status resolve(const struct parser *parser, struct error *error)
 {
     struct command *command = parser->command;

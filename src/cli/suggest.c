@@ -39,10 +39,11 @@ static size_t edit_distance(const char *a, const char *b)
     return row[width];
 }
 
-/* Stores `name` in *nearest, and its distance from the unknown word, if that is less than *distance. */
+/* If the distance of `name` from the unknown word is less than *distance, stores both in *nearest and
+ * *distance. */
 static void keep_nearest(const char *name, const char *unknown, const char **nearest, size_t *distance)
 {
-    /* An abbreviation such as --inv counts as one wrong letter. */
+    /* An abbreviation such as --inv has the distance 1. */
     const size_t length = strlen(unknown);
     const bool is_abbreviation = length >= 2 && strncmp(name, unknown, length) == 0;
     const size_t wrong_letters = is_abbreviation ? 1 : edit_distance(name, unknown);

@@ -1,8 +1,8 @@
 /* Memory, launches and results of a run.
  *
- * Small functions that stages call between kernels. The few objects of a page (scratch planes, analysis
- * results, held noise) are in arrays of fixed size. If scratch planes exceed theirs, the stage fails; further
- * noise is not held; and the planner limits the number of analysis passes. */
+ * Small functions that stages call between kernels. The few objects of a page are in arrays of fixed size. If
+ * one is full: scratch planes let the stage fail, noise is not held, and analysis results cannot be too many,
+ * as the planner limits the passes. */
 #include "engine/run.h"
 
 #include <stdlib.h>
@@ -112,12 +112,12 @@ bool run_is_cpu(const struct run *run)
     return run->device->variant == VARIANT_CPU && run->memory == MEMORY_BUFFER;
 }
 
-/* True if local memory has room for `bytes` in addition to the kernel's own tables. */
+/* True if local memory has room for `bytes` and for the kernel's own tables. */
 static bool fits_local_memory(const struct run *run, size_t bytes)
 {
     enum {
         TABLES = 1024
-    }; /* bytes: `rows` of dtcwt_forward_gpu.cl, dtcwt_inverse_gpu.cl and shrink_gpu.cl */
+    }; /* bytes, at least those of `rows` in dtcwt_forward_gpu.cl, dtcwt_inverse_gpu.cl and shrink_gpu.cl */
     return bytes + TABLES <= run->device->local_memory;
 }
 
@@ -131,8 +131,8 @@ int run_fitting_outputs(const struct run *run, int outputs, size_t bytes)
 void work_groups(const struct run *run, int halo, int positions, int rows, size_t output_bytes,
                  struct kernel_launch *work)
 {
-    /* Choose a group larger than both halos. If that exceeds the device's maximum, the launch fails with a
-     * message. */
+    /* Choose a group that is larger than both halos together. If it exceeds the device's maximum, the launch
+     * fails with a message. */
     int lanes = launch_lanes(run->device, run->memory, work->vector_width);
     int group = work->config.group[0];
     while (group <= 2 * halo)

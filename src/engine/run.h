@@ -7,9 +7,11 @@
  *     analysis results                  until the end of the page (run_free_analysis_results)
  *     results for messages and reports  until the next page (run_begin_page)
  *     noise held for the next frames    until the end of the file
- *     constants, memory pools           until run_free
+ *     constants                         until run_free, or until newer ones replace them (device/planes.h)
+ *     memory pools                      until run_free; unused memory until run_trim or run_clear
  *
- * All functions enqueue work and return; only words_read (device/launch.h) waits, if asked to.
+ * The functions that stages call enqueue work and do not wait for it. A stage that needs counts on the host
+ * waits in words_read (device/planes.h).
  *
  * Thread safety: a run belongs to its worker's thread. */
 #ifndef CLIMG_ENGINE_RUN_H
@@ -24,26 +26,27 @@
 
 /* Interleaved samples, as a file stores them, in device-accessible memory; see kernels/samples.h. */
 struct raster {
-    cl_mem memory;                       /* belongs to a staging buffer */
-    cl_int pitch;                        /* pixels between rows, a multiple of PITCH_UNIT */
-    cl_int first_row;                    /* row of the image at the start of the memory */
-    cl_int rows;                         /* for a group: rows between the starts of two images */
-    cl_int width;                        /* for output: pixels per row */
-    cl_mem clipped;                      /* for output: clipping counters; may be NULL */
-    size_t pixel;                        /* bytes of a pixel */
+    cl_mem memory;    /* belongs to a staging buffer */
+    cl_int pitch;     /* pixels between rows, a multiple of PITCH_UNIT */
+    cl_int first_row; /* row of the image at the start of the memory */
+    cl_int rows;      /* for a group: rows from the start of an image to the start of the next */
+    cl_int width;     /* for output: pixels per row */
+    cl_mem clipped;   /* for output: clipping counters; may be NULL */
+    size_t pixel;     /* bytes of a pixel */
     const struct conversion *conversion; /* parameters of the conversion to planes (chain/transfer.h) */
     const struct transfer *transfer;     /* functions that convert, for stages that work in tiles */
-    int sample;                          /* enum sample_type */
-    double black, white;                 /* sample values that become 0 and full scale in the chain */
+    int sample;                          /* enum sample_type of each sample */
+    double black, white; /* sample values that become 0 and full scale in the chain; in units of
+                          * sample_full_scale (1 for floats) */
 };
 
-/* Arguments of kernels: of a raster to read, and of a raster to write. */
+/* Kernel arguments for a raster that the kernel reads, and for a raster that it writes. */
 #define ARGS_READ_RASTER(raster)                                                                             \
     ARG_MEMORY((raster)->memory), ARG((raster)->pitch), ARG((raster)->first_row), ARG((raster)->rows)
 #define ARGS_WRITE_RASTER(raster)                                                                            \
     ARGS_READ_RASTER(raster), ARG((raster)->width), ARG_MEMORY((raster)->clipped)
 
-/* Returns the bytes of `rows` rows. */
+/* Returns the size in bytes of `rows` rows, including padding. */
 size_t raster_bytes(const struct raster *raster, int rows);
 
 /* Columns to copy: first one in the source, first one in the destination, number. An int4 in kernels. */
@@ -86,14 +89,15 @@ enum {
 
 /* Noise of one image. */
 struct image_noise {
-    /* Standard deviation by level, finest first, and channel: of the white noise that would be as strong on
-     * this level. Full scale is 1. */
+    /* sigma[level - 1][channel]: the standard deviation of white noise that is as strong as the image's noise
+     * on this level; full scale is 1. Level 1 is the finest. Channels are opponent colours, or RGB if
+     * is_separate. */
     float sigma[MAX_LEVELS][4];
-    float factor; /* strength of the shrinkage, a multiple of the noise */
-    /* Noise at brightness (k + 0.5) / NOISE_TONES relative to `sigma`. All 0: it does not vary. */
+    float factor; /* the shrinkage uses factor * sigma */
+    /* tones[k]: noise at brightness (k + 0.5) / NOISE_TONES, divided by `sigma`. All 0: it does not vary. */
     float tones[NOISE_TONES];
-    bool is_found;    /* false: the image has no estimate, for example because it has one colour */
-    bool is_white;    /* has the same strength on all levels */
+    bool is_found;    /* false: the image has no estimate, for example because all its pixels are equal */
+    bool is_white;    /* the noise has the same strength on all levels */
     bool is_separate; /* channels are RGB, as their noise differs strongly; else opponent colours */
 };
 
@@ -109,7 +113,7 @@ struct noise_estimates {
 
 /* Result of the page's first --align. */
 struct alignment {
-    struct affine affine; /* in pixels, like --warp's matrix */
+    struct affine affine; /* from output to input positions, in pixels, like --warp's matrix */
     double confidence;    /* 0 (nothing was found) to 1 */
     bool found;           /* the other fields are valid, also with a low confidence */
 };
@@ -205,7 +209,7 @@ void run_free(struct run *run);
 /* Frees pooled memory that the last page did not use. Call it between pages. */
 void run_trim(struct run *run);
 
-/* Frees all pooled memory that is not in use, before work of another size or if memory is short. */
+/* Frees all pooled memory that is not in use. Call it before work of another size, or after out of memory. */
 void run_clear(struct run *run);
 
 /* Allocates planes of width x height pixels, of which `rows` are present, in the run's kind of memory. The
@@ -216,14 +220,16 @@ enum status run_planes(struct run *run, int width, int height, struct interval r
 /* Allocates the output planes of an image stage for out's shape and rows. */
 enum status run_output(struct run *run, struct value *out, struct error *error);
 
-/* Allocates planes that the pipeline releases when the stage returns. At most MAX_SCRATCH a stage. */
+/* Allocates planes that the pipeline releases when the stage returns. A stage may have at most MAX_SCRATCH.
+ */
 enum status run_scratch(struct run *run, int width, int height, struct interval rows, int layers,
                         int channels, struct planes *planes, struct error *error);
 
 /* Releases scratch planes before the stage returns, so that it can use their memory again. */
 void run_scratch_release(struct run *run, struct planes *planes);
 
-/* Turns scratch planes into planes of the output, so that they are not released when the stage returns. */
+/* Removes planes from the scratch planes, so that they are not released when the stage returns: they are now
+ * planes of the output. */
 void run_scratch_keep(struct run *run, const struct planes *planes);
 
 /* True if the CPU variants of kernels are used: vectors along x, in buffers. */
@@ -242,12 +248,13 @@ struct kernel_launch run_configured(const struct run *run, const char *file,
  * output, but at least 1. */
 int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
 
-/* Sets the grid of a kernel whose work-groups are rows of work-items that share local memory. Along x, a
- * group has inner work-items and a halo of `halo` work-items on either side, which overlap the neighbouring
- * groups; the inner work-items of all groups cover all `positions`. Along y, a work-item computes several of
- * the `rows`: work->config.outputs. Each output of a work-item needs `output_bytes` of local memory. If that
- * is too small, work-items get fewer outputs, and then groups fewer work-items. Defines GROUP and OUTPUTS for
- * the kernel.
+/* Sets the grid of a kernel whose work-groups are rows of work-items that share local memory.
+ *
+ * Along x, `halo` work-items at each end of a group overlap the neighbouring groups. The inner work-items of
+ * all groups cover `positions`, one position each. Along y, the grid covers `rows` rows; each work-item
+ * computes work->config.outputs of them, and each of these outputs needs `output_bytes` bytes of local
+ * memory. If local memory is too small, first the number of outputs is halved, then the size of the group.
+ * Defines GROUP and OUTPUTS for the kernel.
  *
  *     group k      |halo|  inner items  |halo|
  *     group k + 1                 |halo|  inner items  |halo| */
@@ -260,8 +267,8 @@ void work_groups(const struct run *run, int halo, int positions, int rows, size_
 enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,
                           struct error *error);
 
-/* Allocates `count` 32-bit words on the device, all zero. They are valid until the stage returns. A stage may
- * call this once. */
+/* Allocates `count` 32-bit words on the device, all zero; NULL on a dry-run device. They are valid until the
+ * stage returns. A stage may call this once for each slice. */
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error);
 
 /* Returns the noise that is held for the stage with these params, or NULL. */
@@ -308,9 +315,9 @@ void run_add_host_time(struct run *run, enum phase phase, const char *what, doub
 /* Releases the scratch memory of a stage. Called by the pipeline. */
 void run_end_stage(struct run *run);
 
-/* Calls `function` (struct stage's `run`) with buffers, for kernels that have no variant for images. A run
- * that uses images copies the input to buffers before. If `function` allocates an output, the run copies it
- * to images after. */
+/* Calls `function`, which has the signature of struct stage's `run`, with planes in buffers: for kernels
+ * without a variant for images. If the run uses images, copies the input to buffers first, and afterwards
+ * copies the output, if `function` allocated one, to images. */
 enum status
 run_in_buffers(struct run *run,
                enum status (*function)(struct run *run, const void *params, const struct value *in,

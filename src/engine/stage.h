@@ -8,8 +8,9 @@
  * pixel exists, `shape` computes the shape of its output and `rows` the input rows that it needs; the planner
  * uses both to choose slices and memory. `run` then enqueues kernels; it waits only for counts.
  *
- * Thread safety: struct stage and parameters are read-only after the chain was checked. Several workers call
- * `shape`, `rows` and `run` of one step at the same time, each with its own struct run. */
+ * Thread safety: struct stage is constant. Parameters are read-only after prepare and prepare_series have
+ * returned. Several workers call `shape`, `rows` and `run` of one step at the same time, each with its own
+ * struct run. */
 #ifndef CLIMG_ENGINE_STAGE_H
 #define CLIMG_ENGINE_STAGE_H
 
@@ -64,7 +65,7 @@ struct shape {
     bool alpha;        /* the last channel is alpha; colours are premultiplied by it */
     bool floats;       /* samples may be NaN or infinite */
     double zero, full; /* sample values that become 0.0 and 1.0, such as 0 and 255 for 8 bit */
-    double least;      /* smallest sample value: `zero`, or -32768 for signed 16 bit */
+    double least;      /* smallest sample value: `zero`, or that of a signed type, such as -32768 */
     /* Colour space of the file; NULL if it names none. Read it with shape_space, which has defaults, and only
      * in stages with needs_space. Belongs to the job or to a stage. */
     const struct colour_space *space;
@@ -97,14 +98,16 @@ static inline int shape_alpha(const struct shape *shape)
     return shape->alpha ? shape->channels - 1 : -1;
 }
 
-/* Returns the colour space, a gray one if there is one colour channel. Without a `space`, that is sRGB, for
- * floats linear sRGB. With `linear` it is the space before its curves were inverted. NULL: no memory. */
+/* Returns the colour space, a gray one if there is one colour channel. With `linear`, it is the space before
+ * its curves were inverted. Without a `space`, it is sRGB, but linear sRGB for floats without `linear`.
+ * Returns NULL if out of memory. */
 const struct colour_space *shape_space(const struct shape *shape);
 
 /* Converts a sample value in file units (0..255, a float's own scale) to the chain's 0..1 scale. */
 float shape_value(const struct shape *shape, double number);
 
-/* Intersects an interval with [0, size). If nothing is common, returns the nearest integer of [0, size). */
+/* Intersects an interval with [0, size). If they have nothing in common, returns the interval of the one
+ * integer of [0, size) that is nearest. */
 struct interval interval_clip(struct interval interval, int size);
 
 /* Returns [0, height). */
@@ -116,7 +119,7 @@ static inline struct interval rows_full(int height)
 /* Returns the smallest interval that contains both. */
 struct interval interval_union(struct interval a, struct interval b);
 
-/* Widens an interval to multiples of `unit`. `begin` is not negative. */
+/* Widens an interval so that both ends are multiples of `unit`. `begin` must not be negative. */
 struct interval interval_align(struct interval interval, int unit);
 
 /* Callbacks for struct stage's `rows`: the input rows are the output rows, or all rows. */
@@ -181,7 +184,7 @@ struct stage_caps {
      * reduced pictures. */
     bool reads_reduced, moves_reduced;
 
-    /* Cost per sample relative to --blur 2, for the choice of the device (device/cost.h). 0 means 1. */
+    /* Time per sample relative to --blur 2, for the choice of the device (device/cost.h). 0 means 1. */
     double relative_cost;
 
     /* Output values may exceed the range of the input values, so clipping is counted. */
@@ -191,8 +194,8 @@ struct stage_caps {
      * and 1. Unless samples are floats, the user is warned that it is no fraction of full scale. */
     bool has_suspect_fraction;
 
-    /* Largest parameter that is a sample value. The user is warned if it fits samples of another number of
-     * bits than the file has. */
+    /* Largest parameter that is a sample value, in units of the file; 0: none. The user is warned if it fits
+     * another number of bits than the file's samples have. */
     double largest_value;
 
     /* Results depend on the colour space of the file (shape.space). */
@@ -272,8 +275,8 @@ struct measurement {
     void (*release)(void *state); /* frees what `begin` allocated, also after a failure */
 };
 
-/* A merge of many pictures into one, for stages such as --stack. The engine sends each picture through the
- * steps before the stage, adds it, and sends the result through the steps after it (batch/stack.h).
+/* A merge of many pictures into one, for stages such as --stack. batch/stack.h sends each picture through the
+ * steps before the stage, adds it to the merge, and sends the result through the steps after the stage.
  *
  *     begin ─▶ add, in the order of the inputs ─▶ finish ─▶ read, from the first row to the last ─▶ free
  *
@@ -351,7 +354,7 @@ struct stage {
     /* Writes the findings about all inputs of a merge, after the last one. May be NULL. */
     enum status (*end_series)(const void *params, const struct input_series *series, struct error *error);
 
-    /* Frees what `check` or `prepare` allocated inside params. May be NULL. */
+    /* Frees what the functions above allocated in params. May be NULL. */
     void (*release)(void *params);
 
     /* Returns the capabilities for these parameters. NULL: they are fixed_caps. */

@@ -2,9 +2,9 @@
  *
  *     answers.txt ─▶ test case ─▶ chain ─▶ buffers, images ─▶ unsliced, in slices of 7 rows ─▶ comparison
  *
- * An output is right if it differs from the answers by at most 1e-5 of full scale; rounding makes less than a
- * tenth of that. The output's checksum is compared with sums.txt, too. Outputs with other bits are counted,
- * but are no failure.
+ * An output is right if it differs from the answers by at most 1e-5 of full scale (of the answer if that is
+ * larger); rounding in the chain makes less than a tenth of that. The output's checksum is compared with
+ * sums.txt, too. Outputs with other bits are counted, but are no failure.
  */
 #include "selftest/selftest.h"
 
@@ -35,13 +35,13 @@ struct selftest_run {
     /* Numbers of runs. */
     int tried;
     int wrong;      /* with wrong output */
-    int not_run;    /* failed */
+    int not_run;    /* without output, as the run failed */
     int other_bits; /* with right output, but other bits than on exact devices */
 
     /* Results. */
     double largest_error;          /* of right outputs; full scale is 1 */
     char wrong_stages[256];        /* stages with wrong outputs: "--blur, --scale" */
-    struct error run_error;        /* first error of a case that did not run */
+    struct error run_error;        /* error of the first run that failed */
     struct selftest_result result; /* to be stored */
 };
 
@@ -72,9 +72,9 @@ static void count_wrong(struct selftest_run *run, const struct test_case *test_c
     run->result.error = fmax(run->result.error, error);
 }
 
-/* Runs a case in one kind of memory, unsliced or in slices of `slice` rows. Does nothing if the case cannot
- * be sliced. `sum` is the CRC of exact devices. If the output is right, sets *got to its CRC, and raises
- * *error to its error. */
+/* Runs a case in one kind of memory, unsliced (0) or in slices of `slice` rows, and counts and prints the
+ * outcome. Does nothing if the case cannot be sliced. `sum` is the CRC-32 of the output on exact devices. If
+ * the output is right, sets *got to its CRC-32, and *error to its error if that is larger. */
 static void run_once(struct selftest_run *run, const struct test_case *test_case, const struct chain *chain,
                      enum memory memory, int slice, uint32_t sum, uint32_t *got, double *error)
 {

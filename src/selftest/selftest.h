@@ -18,21 +18,21 @@
 #include <stdio.h>
 
 /* --selftest: runs all test cases on the device of the settings, in each kind of memory, unsliced and, if the
- * stage permits, in slices. Prints the largest error to `out`; with --verbose also the error of each case,
- * and the kernels that ran. Stores the result (device/cache.h). Fails if an output is wrong; the message
- * names the stages. */
+ * stage permits, in slices. Prints a summary with the largest error to `out`; with --verbose also the error
+ * of each case, and the kernels that ran. Fails if an output is wrong, with the names of the stages as the
+ * message, or if a run failed. Stores the result (device/cache.h), but a pass only if all cases ran. */
 enum status selftest(const struct settings *settings, FILE *out, struct error *error);
 
 /* --warm: runs the examples of all stages' manuals on images of usual sample types, so that later runs of
- * such commands need not compile. Uses the device of the settings, or both devices that "auto" chooses from;
- * with --verify also the second computation. Stores PoCL's programs in climg's cache (device/cache.h). Prints
- * the examples and their compilation times to `out`. Fails if an example failed. */
+ * such commands need not compile. Uses the device of the settings, or for "auto" and "all" a GPU and a CPU.
+ * With --verify also compiles the programs of the second computation. Stores PoCL's programs in climg's cache
+ * (device/cache.h). Prints the examples and their compilation times to `out`. Fails if an example failed. */
 enum status warm(const struct command *command, FILE *out, struct error *error);
 
 /* ---------------------------------------------------------------- test cases */
 
 enum {
-    MAX_ANSWERS = 512,          /* of a test case */
+    MAX_ANSWERS = 512,          /* maximum number of answers of a test case */
     NO_ANSWER = -2147483647 - 1 /* the value depends on rounding errors and is not compared */
 };
 
@@ -49,7 +49,7 @@ struct test_case {
     double exponent; /* of the transfer curve, a power law; 0: sRGB */
     enum edge edge;  /* --edge */
     enum sample_type in, out;
-    size_t step;              /* answers exist for every step-th output value */
+    size_t step;              /* answers[i] belongs to output value i * step */
     int answers[MAX_ANSWERS]; /* in ANSWER_UNIT, not rounded to the sample type; or NO_ANSWER */
     size_t count;             /* number of answers */
 };
@@ -70,21 +70,21 @@ extern const char *const edge_words[];
 enum status test_case_chain(const struct test_case *test_case, struct chain *chain, struct error *error);
 
 /* Creates a file in memory, for a stage that reads it as /proc/self/fd/N. Returns the descriptor N, which the
- * caller closes, or -1. */
+ * caller closes, or -1 on failure. */
 int memory_file(const void *bytes, size_t size);
 
 /* Difference between output and answers. */
 struct comparison {
-    double error; /* largest error, relative to full scale or to the answer if that is larger; infinite
-                   * for NaN */
+    double error; /* largest error beyond rounding to the sample type, relative to full scale or to the
+                   * answer if that is larger; infinite for an output of NaN or infinity */
     size_t worst; /* index of the output value with this error */
     double got, expected; /* that value and its answer; full scale is 1 */
     uint32_t sum;         /* CRC-32 of the output */
 };
 
 /* Runs a test case through the code that processes files, in slices of `slice` rows (0: unsliced), and
- * compares the output. Sets *sliced to true if there is more than one slice. A sliced run with only one slice
- * is skipped. Fails if the device cannot run the case. */
+ * compares the output. Sets *sliced to true if there is more than one slice. If `slice` is above 0 and there
+ * is only one slice, runs nothing. Fails if the device cannot run the case. */
 enum status test_case_run(const struct test_case *test_case, const struct chain *chain, struct run *run,
                           struct timing *timing, int slice, bool *sliced, struct comparison *comparison,
                           struct error *error);

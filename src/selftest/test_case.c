@@ -3,7 +3,7 @@
  *     answers.txt ─▶ struct test_case ─▶ samples by a formula ─▶ chain ─▶ comparison with the answers
  *
  * Inputs are pseudo-random bits, so that an error at any position changes the output. Some samples are
- * denormal floats and some pixels have alpha 0, which devices and kernels may treat in a special way.
+ * denormal floats and some pixels have alpha 0, as devices and kernels may treat these in a special way.
  * tests/reference/make_answers.py has the same formula. */
 #include "selftest/selftest.h"
 
@@ -36,7 +36,7 @@ static const char xyz_profile[280] =
     "\377\377\0\0\0\0\377\377\0\0\377\377\377\377\377\377\0\0\377\377\377\377\377\377"
     "\0\0\377\377\0\0\377\377\0\0\377\377" /* curves */;
 
-/* The file for `--convolve @matrix`, the same as MATRIX of make_answers.py. */
+/* The file for `--convolve @matrix`; equal to MATRIX of make_answers.py. */
 static const char matrix[] = "1 2 3 4 5\n-1 0 2 0 1\n0 1 0 3 -2\n";
 
 const char *const edge_words[] = {"clamp", "mirror", "wrap", "zero"};
@@ -122,8 +122,8 @@ static void write_sample(enum sample_type type, uint32_t bits, bool pyramid, uns
 {
     const uint16_t upper = (uint16_t)(bits >> 16), half = (uint16_t)(0x3800 | bits >> 22); /* from 0.5 to 1 */
 
-    /* A float from 0 to 1, for pyramids its fourth power, as most coefficients are small; one in 32 is
-     * denormal. */
+    /* Floats are from 0 to 1; for pyramids they are raised to the fourth power, as most coefficients are
+     * small. One in 32 is denormal. */
     const float uniform = (float)(bits >> 8) * 0x1p-24f, square = uniform * uniform;
     const uint32_t denormal = bits >> 10;
     float value = pyramid ? square * square : uniform;
@@ -271,7 +271,7 @@ static struct comparison compare_output(const struct test_case *test_case, const
     return comparison;
 }
 
-/* Generates the input pages, runs the plan and compares the output. */
+/* Generates the input pages, runs the plan on them, and compares the output with the answers. */
 static enum status run_plan(const struct test_case *test_case, const struct plan *plan, struct run *run,
                             struct timing *timing, struct input_page *inputs, int pages,
                             struct comparison *comparison, struct error *error)

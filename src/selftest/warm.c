@@ -3,9 +3,9 @@
  *     for each stage ─▶ example ─▶ image kind ─▶ unsliced, in slices: parse ─▶ plan ─▶ run in memory
  *
  * An image kind is a number of channels and a sample type. Each example runs on the kind of its own input
- * file and on the usual kinds, unsliced and in slices, since these select different programs. The images are
- * 192x160, the smallest size at which all kernels of the examples still run. Other files that examples read
- * are replaced by files in memory.
+ * file and on the usual kinds, unsliced and in slices, as all of these may need different programs. The
+ * images are 192x160, the smallest size at which all kernels of the examples still run. Other files that
+ * examples read are replaced by files in memory.
  */
 #include "base/text.h"
 #include "base/timing.h"
@@ -46,16 +46,18 @@ static const struct image_info usual_kinds[] = {
     {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_FLOAT},
 };
 
-/* Files that --convolve and --align read in examples, and the content of the kernel. */
+/* Files that stages read in examples: the kernel of --convolve and the reference picture of --align. `kernel`
+ * is the content that replaces kernel_name. */
 static const char kernel_name[] = "samples/emboss.txt", reference_name[] = "samples/scene.tif";
 static const char kernel[] = "-2 -1 0\n-1 1 1\n0 1 2\n";
 
 struct warming {
-    struct settings *settings; /* of the worker; `slice` and `linear` change from run to run */
+    struct settings *settings; /* of the worker, a copy of the command's; environment.slice and `linear`
+                                  change from run to run */
     struct worker worker;
     char kernel[32], reference[32]; /* paths of files in memory: the kernel and the reference picture */
     FILE *out;
-    size_t count, failed; /* number of examples that ran, and of those that failed */
+    size_t count, failed; /* number of examples so far, and of those that failed on their own kind of image */
 };
 
 /* Returns an 8-bit sample of a smooth texture, which has enough structure for estimates and alignment. */
@@ -98,8 +100,8 @@ static int split_words(char *text, const char **words)
     return count;
 }
 
-/* Returns a copy of the command with files replaced by those in memory; the caller frees it. NULL on failure.
- */
+/* Returns a copy of the command in which files in memory replace kernel_name and reference_name. The caller
+ * frees it. NULL if out of memory. */
 static char *replace_files(const struct warming *warming, const char *command, struct error *error)
 {
     const char *const names[] = {kernel_name, reference_name}, *const paths[] = {warming->kernel,
@@ -132,34 +134,36 @@ static struct image_info input_info(const char *path)
 
 /* ---------------------------------------------------------------- running an example */
 
-/* Runs a chain on a page. `file` is the sample type of the input file, `type` that of the output. */
+/* Plans and runs a chain on a page. `file_type` is the sample type of the command's input file, which differs
+ * from the page's after a merge; `output_type` is that of the output. */
 static enum status run_chain(struct run *run, struct timing *timing, const struct settings *settings,
-                             const struct chain *chain, const struct input_page *input, enum sample_type file,
-                             enum sample_type type, struct error *error)
+                             const struct chain *chain, const struct input_page *input,
+                             enum sample_type file_type, enum sample_type output_type, struct error *error)
 {
     struct plan plan;
-    struct sample_array numbers = {.count = 0};
+    struct sample_array output = {.count = 0};
     enum status status = plan_make(
         &plan,
         &(struct plan_request){
-            .chain = chain, .input = image_shape(&input->info), .in = input->info.type, .out = type},
+            .chain = chain, .input = image_shape(&input->info), .in = input->info.type, .out = output_type},
         run, error);
     if (status != STATUS_OK)
         return status;
     struct page page = memory_page(run, &plan, timing, settings->linear, 0);
-    page.output_conversion.counts_clipping = transfer_clips(file, type, chain_caps(chain).amplifies);
-    run->prebuilt = false; /* compile all programs of the chain first, as a command does */
-    status = run_in_memory("--warm", &page, input, 1, &numbers, error);
-    samples_free(&numbers);
+    page.output_conversion.counts_clipping =
+        transfer_clips(file_type, output_type, chain_caps(chain).amplifies);
+    run->prebuilt = false; /* compile all programs of this chain before its first launch, as a command does */
+    status = run_in_memory("--warm", &page, input, 1, &output, error);
+    samples_free(&output);
     plan_free(&plan);
     run_trim(run);
     return status;
 }
 
-/* Runs a chain on the texture; with --verify also with the verifier's run. */
+/* Runs a chain on the texture, converted to `info`. With --verify also runs it by the verifier. */
 static enum status run_on_texture(struct worker *worker, const struct chain *chain,
-                                  const struct image_info *info, enum sample_type file, enum sample_type type,
-                                  struct error *error)
+                                  const struct image_info *info, enum sample_type file_type,
+                                  enum sample_type output_type, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
     struct verifier *verifier = worker->verifier.open ? &worker->verifier : NULL;
@@ -176,21 +180,24 @@ static enum status run_on_texture(struct worker *worker, const struct chain *cha
             ((float *)(void *)input.samples)[i] = (float)value / 255;
     }
     if (status == STATUS_OK)
-        status = run_chain(&worker->run, &worker->timing, settings, chain, &input, file, type, error);
+        status =
+            run_chain(&worker->run, &worker->timing, settings, chain, &input, file_type, output_type, error);
     if (status == STATUS_OK && verifier)
-        status = run_chain(&verifier->run, &verifier->timing, settings, chain, &input, file, type, error);
+        status = run_chain(&verifier->run, &verifier->timing, settings, chain, &input, file_type, output_type,
+                           error);
     input_page_free(&input);
     return status;
 }
 
-/* Runs a parsed example on an image of this kind; if `kind` is NULL, of its input file's kind. */
+/* Runs a parsed example on an image of this kind. If `kind` is NULL, uses the kind of the example's input
+ * file. */
 static enum status run_command(struct worker *worker, struct command *command, const struct image_info *kind,
                                struct error *error)
 {
     struct chain chain = {.count = 0};
     const struct settings *settings = worker->context->settings;
     struct image_info info = kind ? *kind : input_info(command->inputs[0]);
-    const enum sample_type file = info.type, type = settings_type(&command->settings, file);
+    const enum sample_type file_type = info.type, output_type = settings_type(&command->settings, file_type);
 
     /* Use the border rule of the example, or else the rule of the command line. */
     const enum edge edge =
@@ -201,7 +208,8 @@ static enum status run_command(struct worker *worker, struct command *command, c
         status = chain_resolve(&command->chain, KIND_IMAGE,
                                format_holds_coefficients(format_by_path(command->output)), &chain, error);
 
-    /* Replace measured stages as job_measure usually does. */
+    /* Replace measured stages, such as --deskew, by the stage with numbers that job_measure would usually put
+     * there. */
     for (size_t i = 0; status == STATUS_OK && i < chain.count; i++) {
         const struct measurement *measurement = chain.steps[i].stage->measurement;
         if (step_is_measured(&chain.steps[i]) && measurement->usual_stage)
@@ -209,20 +217,20 @@ static enum status run_command(struct worker *worker, struct command *command, c
                                    error);
     }
 
-    /* Run the chain. If it merges: the part before the merge, and the part after it, with floats in between.
-     */
+    /* Run the chain. If a stage merges, run the part before the merge, which returns floats, and then the
+     * part after it. */
     struct chain part = chain;
     part.count = chain_find_merge(&chain, 0);
     const size_t after = part.count + (part.count < chain.count);
     worker->run.is_merged = worker->verifier.run.is_merged = part.count < chain.count;
     if (status == STATUS_OK)
-        status =
-            run_on_texture(worker, &part, &info, file, worker->run.is_merged ? SAMPLE_FLOAT : type, error);
+        status = run_on_texture(worker, &part, &info, file_type,
+                                worker->run.is_merged ? SAMPLE_FLOAT : output_type, error);
     if (status == STATUS_OK && worker->run.is_merged) {
         worker->run.is_merged = worker->verifier.run.is_merged = false;
         part = (struct chain){.steps = chain.steps + after, .count = chain.count - after};
         info.type = SAMPLE_FLOAT;
-        status = run_on_texture(worker, &part, &info, file, type, error);
+        status = run_on_texture(worker, &part, &info, file_type, output_type, error);
     }
     worker->run.is_merged = worker->verifier.run.is_merged = false;
     chain_free(&chain);
@@ -254,8 +262,8 @@ static enum status run_both_ways(struct warming *warming, const char *text, cons
     return status == STATUS_OK ? run_example(warming, text, kind, error) : status;
 }
 
-/* Runs and prints the examples of a stage, each on all image kinds. Ignores failures on the usual kinds, as a
- * stage may not support them. */
+/* Runs and prints the examples of a stage, each on all image kinds. An example fails only on its own kind: a
+ * stage may not support a usual kind. */
 static void run_examples(struct warming *warming, const struct stage *stage)
 {
     struct timing *timing = &warming->worker.timing, *verifier = &warming->worker.verifier.timing;
@@ -267,7 +275,8 @@ static void run_examples(struct warming *warming, const struct stage *stage)
         for (size_t i = 0; i < sizeof usual_kinds / sizeof usual_kinds[0]; i++)
             run_both_ways(warming, example->command, &usual_kinds[i], &error);
 
-        /* With --linear stages read and write planes, as between other stages, and not samples. */
+        /* With --linear the stages read and write planes instead of samples, so the programs are those for
+         * the middle of a chain. */
         warming->settings->linear = true;
         run_both_ways(warming, example->command, &usual_kinds[0], &error);
         warming->settings->linear = linear;
@@ -325,11 +334,14 @@ enum status warm(const struct command *command, FILE *out, struct error *error)
     struct command warmed = *command;
     const char *name = command->settings.device;
     warmed.settings.environment.stores_programs = true;
+    if (strchr(name, ',') && strspn(name, "0123456789,") == strlen(name))
+        return fail(error, STATUS_USAGE, "--device %s: --warm takes one device; run it for each", name);
     program_cache_clean(&warmed.settings.environment);
     if (name[0] != '\0' && strcasecmp(name, "auto") != 0 && strcasecmp(name, "all") != 0)
         return warm_device(&warmed, name, out, error);
 
-    /* Use the GPU and the CPU, also if one fails. If there is neither, report why no device is found. */
+    /* Use the GPU and the CPU, the second one also if the first fails. If there is neither, warm_device fails
+     * with the reason. */
     enum status status = STATUS_OK;
     int found = 0;
     for (int i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
 /* Environment variables of climg, read once at the start. Only two other files call getenv: settings/shard.c
- * for Slurm's variables, and device/drivers.c for those that drivers and the dynamic loader read.
+ * for Slurm's variables, and device/drivers.c for variables of drivers and of the dynamic loader.
  *
  * Texts point into the environment, which must not change. Thread safety: read-only after environment_read.
  */
@@ -31,7 +31,7 @@ struct environment {
     bool poison;             /* CLIMG_POISON: fill device memory with NaN */
     int slice;               /* CLIMG_SLICE: rows of a slice; 0: the plan decides */
     int tile;                /* CLIMG_TILE: columns of a tile; 0: chosen by the width */
-    int group;               /* CLIMG_GROUP: images of a group; 0: the plan decides */
+    int group;               /* CLIMG_GROUP: maximum number of images in a group; 0: the plan decides */
     bool close;              /* CLIMG_CLOSE: free everything at the end */
     bool stores_programs;    /* CLIMG_KEEP: store compiled programs in climg's cache */
     const char *only_stages; /* CLIMG_ASK: stages of --selftest and --warm, separated by commas; NULL: all */

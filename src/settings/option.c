@@ -22,7 +22,7 @@ static enum status option_reject(const char *label, const char *problem, struct 
     return fail(error, STATUS_USAGE, "%s: %s", label, problem);
 }
 
-/* Fails if the value is outside [min, max]. Both are 0 in rows without a range. */
+/* Fails if the value is outside [min, max]. Rows without a range have 0 in both. */
 static enum status check_range(const struct option *option, double value, const char *label,
                                struct error *error)
 {
@@ -185,7 +185,7 @@ static enum status parse_typed(const struct option *option, const char *label, c
     return STATUS_FAILED;
 }
 
-/* If the option accepts the guess, appends it to the message and returns true. */
+/* If the guess is a valid value of the option, appends it to the message and returns true. */
 static bool accept_guess(const struct option *option, const char *guess, struct error *error)
 {
     _Alignas(max_align_t) char field[4096] = {0}; /* larger than the field of any CUSTOM option */
@@ -196,8 +196,9 @@ static bool accept_guess(const struct option *option, const char *guess, struct 
     return true;
 }
 
-/* Appends a guess to the message about a wrong value: the text without capitals, px and punctuation at its
- * end; the text with an x, as a width; its number without a unit; or a choice that begins like the text. */
+/* Appends a guess to the message about a wrong value. Tries the text in lower case, without px and without
+ * punctuation at its end; the text with an x, as in 800x; its number without a unit; and a choice that begins
+ * like the text. */
 static void append_guess(const struct option *option, const char *text, struct error *error)
 {
     char simple[LIST_SIZE] = "", width[LIST_SIZE + 1];
@@ -475,7 +476,8 @@ enum status options_parse_value(const struct option *table, const char *what, co
     if (table->type == OPTION_END)
         return fail(error, STATUS_USAGE, "%s takes no value", what);
 
-    /* Copy the value for strsep, next to room for the primary. Fields may point into both. */
+    /* Allocate twice the size of the value: a copy for strsep, and room for the primary. Fields may point
+     * into both. */
     size_t size = strlen(text) + 1;
     char *copies = allocate_zeroed(2, size, what, error);
     if (copies == NULL)
@@ -483,7 +485,7 @@ enum status options_parse_value(const struct option *table, const char *what, co
     char *rest = memcpy(copies, text, size);
     parser.primary = copies + size;
 
-    /* Parse the keys, then the primary, which all other pieces belong to. */
+    /* Parse the keys and collect the pieces of the primary. Then parse the primary. */
     enum status status = STATUS_OK;
     while (status == STATUS_OK && rest != NULL)
         status = parse_piece(&parser, strsep(&rest, ","), error);

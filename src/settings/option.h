@@ -1,9 +1,9 @@
 /* Option tables: each option is described once. Parser, --help, manual page and completion read the tables.
  *
- * A table is an array of struct option that ends with {0}. It describes the fields of one struct: struct
- * settings for global options, struct environment for variables, and for each stage its parameters. Tables
- * are constant; fields belong to the caller. Thread safety: any thread may call; fields that are parsed
- * belong to one thread. */
+ * A table is an array of struct option that ends with a row of type OPTION_END (a zeroed row). It describes
+ * the fields of one struct: struct settings for global options, struct environment for variables, and for
+ * each stage its parameters. Tables are constant; fields belong to the caller. Thread safety: any thread may
+ * call; only one thread may parse into a struct at a time. */
 #ifndef CLIMG_SETTINGS_OPTION_H
 #define CLIMG_SETTINGS_OPTION_H
 
@@ -20,15 +20,15 @@ enum option_type {
     OPTION_INTEGER, /* int */
     OPTION_REAL,    /* double */
     OPTION_YES_NO,  /* bool, written yes or no */
-    OPTION_CHOICE,  /* int: the index of the word in `choices`; an empty first word means "not given" and
-                       cannot  be written by a user: "|png|tiff" */
+    OPTION_CHOICE,  /* int: the index of the word in `choices`; an empty first word, as in "|png|tiff",
+                       means "not given"; users cannot write it */
     OPTION_TEXT,    /* const char *, which points into argv, the environment or the table */
     OPTION_SIZE,    /* uint64_t: bytes or a count, with K M G T as powers of 1024 */
     OPTION_CUSTOM,  /* `parse` stores it */
 };
 
-/* Effect of a global option on the content of outputs. Outputs name options with an effect, and --resume
- * compares them. */
+/* Effect of a global option on the content of outputs. Options with an effect are stored in the outputs'
+ * metadata, and --resume compares them. */
 enum option_effect {
     EFFECT_NONE,
     EFFECT_OUTPUT,
@@ -44,8 +44,8 @@ struct option {
     enum option_type type;
     size_t offset; /* offset of the field in the struct that the table fills */
 
-    /* The default, as a user would write it. NULL: the field remains zero, but a primary that is not
-     * `optional` is required. */
+    /* The default, as a user would write it. NULL: the field remains zero; a primary without `optional` is
+     * then required. */
     const char *fallback;
 
     double min, max;     /* INTEGER, REAL, SIZE; both 0: any finite number; max INFINITY: no upper limit */
@@ -94,22 +94,23 @@ enum status option_parse(const struct option *option, const char *what, const ch
                          struct error *error);
 
 /* Sets the defaults, then parses a stage's `PRIMARY[,key=value]...`. NULL or "" means all defaults. Pieces
- * between commas that do not begin with "key=" belong to the primary, so a primary may contain commas. `what`
- * is "--scale". *keep receives an allocation that the fields may point into; the caller frees it with the
- * fields (NULL on failure). Returns STATUS_USAGE for a missing primary, an invalid value, an unknown key, a
- * key that is given twice, and a key without effect. */
+ * between commas that do not begin with "key=" are joined to the primary, so a primary may contain commas.
+ * `what` is "--scale". *keep receives an allocation that the fields may point into, or NULL; the caller frees
+ * it after the last use of the fields. Returns STATUS_USAGE for a missing primary, an invalid value, an
+ * unknown key, a key that is given twice, and a key without effect. */
 enum status options_parse_value(const struct option *table, const char *what, const char *text, void *fields,
                                 char **keep, struct error *error);
 
-/* Prints the effective value in canonical form: equal values have equal texts, and parsing the text returns
- * the same value. In an OPTION_TEXT, white space is printed as blanks. */
+/* Prints the effective value in canonical form: equal values have equal texts. Parsing the text returns the
+ * same value, with two exceptions: the white space of a TEXT is printed as blanks, and `print` may print the
+ * content of a file instead of its name. */
 void option_print(FILE *file, const struct option *option, const void *fields);
 
-/* Returns the text that option_print prints; the caller frees it. NULL if memory is out. */
+/* Returns the text that option_print prints; the caller frees it. NULL if out of memory. */
 char *option_value_text(const struct option *option, const void *fields);
 
-/* Sets *differs to true if the texts of an option's values in two structs differ. Returns false if memory is
- * out; then *differs is true. */
+/* Sets *differs to true if the texts of an option's values in two structs differ. Returns false if out of
+ * memory; then *differs is true. */
 bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs);
 
 /* Prints a number with the fewest digits, at least 6 significant ones, that parse to the same number. */
@@ -127,14 +128,14 @@ const char *option_value_name(const struct option *option);
 /* Returns the row of that name, or NULL. */
 const struct option *options_find(const struct option *table, struct word name);
 
-/* True if the option has a value that is the next argument, unless it follows after '='. */
+/* True if the option requires a value: after '=', or else as the next argument. */
 bool option_needs_value(const struct option *option);
 
 /* Returns the row of the PRIMARY value, or NULL. */
 const struct option *options_primary(const struct option *table);
 
-/* True if a stage with this table has a required value: the next argument, unless it follows after '='. An
- * optional value must follow after '='. */
+/* True if a stage with this table requires a value: after '=', or else as the next argument. A value that is
+ * not required must follow '='. */
 bool options_need_value(const struct option *table);
 
 #endif

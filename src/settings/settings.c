@@ -1,5 +1,5 @@
-/* The table of global options, parsers and printers of values that have their own syntax, and checks of
- * options that depend on each other.
+/* The table of global options, parsers and printers of values that have their own syntax, and checks for
+ * options that contradict each other.
  *
  * parse_X stores a value; its message describes only the problem, as option_parse adds "--range 5: " in
  * front. print_X prints the value so that parse_X returns the same. */
@@ -75,7 +75,7 @@ static void print_only(FILE *file, const void *fields)
 
 static const char *const timing_forms[] = {[TIMING_TABLE] = "table", [TIMING_JSON] = "json"};
 
-/* "table", "json:FILE" */
+/* "table", "json", "table:FILE", "json:FILE" */
 static enum status parse_timing(const char *text, void *field, struct error *error)
 {
     size_t length = strcspn(text, ":");
@@ -100,7 +100,7 @@ static void print_timing(FILE *file, const void *fields)
         fprintf(file, ":%s", timing->file);
 }
 
-/* "5", "5%", or a device: "pocl" */
+/* "5" or "5%", a percentage; or the name of a device: "pocl" */
 static enum status parse_verify(const char *text, void *field, struct error *error)
 {
     char number[16];
@@ -157,13 +157,13 @@ static void print_range(FILE *file, const void *fields)
     print_real(file, range->high);
 }
 
-/* "3", "2-4", "2-", "-3" */
+/* "3", "2-4", "2-" (to the last page), "-3" (from the first) */
 static enum status parse_pages(const char *text, void *field, struct error *error)
 {
     static const char form[] = "not a page (1 is the first) or pages such as 2-4, 2- or -4";
     struct word piece;
     long long number[2] = {1, INT_MAX};
-    int count = 0, given = 0; /* numbers so far, and those that are not empty */
+    int count = 0, given = 0; /* pieces around the dash so far, and those that are not empty */
     char digits[16];
     for (const char *cursor = text; text_next_word(&cursor, '-', &piece); count++) {
         snprintf(digits, sizeof digits, "%.*s", (int)piece.length, piece.start);
@@ -295,7 +295,7 @@ const struct option global_options[] = {
      .help = "path of the output; all file names are then inputs; a directory if it exists as one, ends in /, or there are several inputs"},
     {.name = "files-from", .type = OPTION_TEXT, FIELD(files_from), .value = "FILE",
      .help = "read more inputs from FILE, one name on each line; - is stdin; the outputs go to a directory"},
-    {.name = "null", .letter = '0', .type = OPTION_FLAG, FIELD(null),
+    {.name = "null", .letter = '0', .type = OPTION_FLAG, FIELD(ends_in_nul),
      .help = "the names of --files-from end in NUL, as find -print0 and sort -z write them"},
     {.name = "yes", .letter = 'y', .type = OPTION_FLAG, FIELD(yes),
      .help = "go ahead in two doubtful cases: climg a.jpg b.jpg --blur 2 overwrites b.jpg if it exists; with --in-place "
@@ -338,7 +338,7 @@ const struct option global_options[] = {
      .help = "the versions of climg and its libraries"},
     {.name = "generate", .type = OPTION_CHOICE, FIELD(generate), .choices = "|man", .hidden = true,
      .help = "write the manual page to stdout"},
-    {.name = "after", .type = OPTION_TEXT, FIELD(after), .value = "ARGUMENT", .hidden = true,
+    {.name = "after", .type = OPTION_TEXT, FIELD(previous_argument), .value = "ARGUMENT", .hidden = true,
      .help = "the argument before that of --complete"},
     {.name = "complete", .type = OPTION_TEXT, FIELD(complete), .value = "ARGUMENT", .hidden = true,
      .help = "print the completions of this argument"},
@@ -372,7 +372,7 @@ enum status settings_init(struct settings *settings, struct error *error)
 
 enum status settings_resolve(struct settings *settings, struct error *error)
 {
-    if (settings->null && settings->files_from == NULL)
+    if (settings->ends_in_nul && settings->files_from == NULL)
         return fail(error, STATUS_USAGE, "--null requires --files-from");
     if (settings->measure && settings->info == INFO_ABSENT)
         return fail(error, STATUS_USAGE,

@@ -2,8 +2,8 @@
  *
  *     settings_init ─▶ option_parse for each option ─▶ settings_resolve
  *
- * Texts point into argv, the environment or constants; nothing needs to be freed. Thread safety: read-only
- * after settings_resolve. */
+ * Texts point into argv, the environment or constants; nothing needs to be freed. After settings_resolve they
+ * are read-only for all threads; a caller that changes some, such as --warm, works on a copy. */
 #ifndef CLIMG_SETTINGS_SETTINGS_H
 #define CLIMG_SETTINGS_SETTINGS_H
 
@@ -40,7 +40,7 @@ enum list_option { LIST_ABSENT, LIST_TEXT, LIST_JSON };
 
 /* --page: the pages first to last, which may exceed the file's number of pages. */
 struct page_range {
-    int first, last; /* from 1; first 0: not given, all pages */
+    int first, last; /* counted from 1; last INT_MAX: to the end; first 0: not given, all pages */
 };
 
 /* --timing */
@@ -86,8 +86,9 @@ struct settings {
     bool warm;
     const char *help; /* "": the overview; else the name of a stage or option */
     bool version;
-    int generate;                 /* enum generate_option */
-    const char *after, *complete; /* the argument before the one to complete, and that one */
+    int generate;                  /* enum generate_option */
+    const char *complete;          /* the argument to complete */
+    const char *previous_argument; /* --after: the argument before it */
 
     /* Device and memory. */
     const char *device;    /* never NULL */
@@ -97,7 +98,7 @@ struct settings {
     bool no_confine;       /* keep all rights of the user */
     format_set only;       /* formats of inputs; 0: all */
     uint64_t max_pixels;   /* maximum of an input */
-    int jobs;              /* threads that decode, encode and register; 0: one for each processor */
+    int jobs; /* maximum number of threads that decode, encode and align; 0: one for each processor */
     struct verify_option verify;
 
     /* Samples. */
@@ -121,7 +122,7 @@ struct settings {
     struct page_range pages;
     const char *output;
     const char *files_from; /* a file of names of inputs; "-": stdin */
-    bool null;              /* names in files_from end in NUL instead of newline */
+    bool ends_in_nul;       /* --null: names in files_from end in NUL instead of newline */
     bool yes;               /* existing files may be overwritten */
     bool in_place;          /* outputs replace their inputs */
     bool recursive;
@@ -158,21 +159,23 @@ const struct option *global_find_letter(char letter);
  * invalid value. */
 enum status settings_init(struct settings *settings, struct error *error);
 
-/* Checks options that depend on each other and sets `part`. Call it after the last option was parsed. */
+/* Fails with STATUS_USAGE if options contradict each other. Sets `part`, and clears `verbose` if `quiet` is
+ * set. Call it after the last option was parsed. */
 enum status settings_resolve(struct settings *settings, struct error *error);
 
-/* Prints the options that change the content of outputs, if they are given or have a default: " --edge clamp
- * --depth 8". Options that only affect stages are included if there are any. Returns false if memory is out.
- */
+/* Prints the options that change the content of outputs: " --edge clamp --depth 8". Leaves out options that
+ * are not given and have no default. Without stages, also leaves out options that only affect stages
+ * (EFFECT_STAGES). Returns false if out of memory. */
 bool settings_print_effects(FILE *file, const struct settings *settings, bool has_stages);
 
-/* Prints a line for -v, with the options and environment variables that differ from their defaults. */
+/* Prints a line for -v, with the options and environment variables that differ from their defaults; nothing
+ * if there are none. */
 void settings_print(FILE *file, const struct settings *settings);
 
-/* Returns how inputs are read: pages, formats, limits, threads, the folder of temporary files. */
+/* Returns the options of a reader: pages, formats, limits, threads, the folder of temporary files. */
 struct reader_options settings_reader_options(const struct settings *settings);
 
-/* Returns the sample type of the output: --depth, else the input's. */
+/* Returns the sample type of --depth, or `input` without --depth. 1 bit is SAMPLE_UINT8. */
 enum sample_type settings_type(const struct settings *settings, enum sample_type input);
 
 /* True if --help, --version, --complete or --generate was given: the command only prints text. */
@@ -180,17 +183,17 @@ bool settings_prints_text(const struct settings *settings);
 
 /* ---------------------------------------------------------------- shards: shard.c */
 
-/* Parses "I/N", "auto" or "auto/N"; NULL means all files. "auto" reads I, and N if it is missing, from the
- * variables of a Slurm array or a task of srun. Ambiguous variables are a usage error: with a wrong part,
- * some files would be processed by no task. */
+/* Parses "I/N", "auto" or "auto/N"; NULL means all files. "auto" reads I and N from the variables of a Slurm
+ * array or of a task of srun; "auto/N" reads only I. Returns STATUS_USAGE if the variables are ambiguous, as
+ * with a wrong part no task would process some of the files. */
 enum status shard_parse(const char *text, struct shard *shard, struct error *error);
 
-/* True if the file of that name is in the part.
+/* True if the file of that name is in the shard, or if count is 0.
  *
  * A file is in shard 1 + floor(h * N / 2^64), where h is the 64-bit FNV-1a hash of the bytes of its name
- * (job.name), mixed by the last step of MurmurHash3. Therefore all machines and versions compute the same
- * parts without communication, each file is in exactly one part, and adding or removing a file moves no other
- * one. */
+ * (job.name), mixed by MurmurHash3's finalizer fmix64. Therefore all machines and versions compute the same
+ * shards without communication. Each file is in exactly one shard, and adding or removing a file moves no
+ * other file. */
 bool shard_has(const struct shard *shard, const char *name);
 
 #endif

@@ -5,8 +5,8 @@
  *     step of srun     SLURM_PROCID, SLURM_STEP_NUM_TASKS
  *
  * In an array only the variables of the array are used, even inside a step of srun. SLURM_NTASKS is not used:
- * it is also set in a batch script, with SLURM_PROCID 0. The script runs once, and would do only the first
- * shard. */
+ * a batch script has it too, with SLURM_PROCID 0. The script runs once, so only the first shard would be
+ * done. */
 #include "settings/settings.h"
 
 #include "base/sums.h"
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads an integer from the environment. Returns false if the variable is not set or not an integer. */
+/* Reads an integer from the environment. Returns false if the variable is not set or its value is no int. */
 static bool read_variable(const char *name, long long *value)
 {
     const char *text = getenv(name);
@@ -30,8 +30,8 @@ static enum status shard_reject(const char *text, const char *problem, struct er
     return fail(error, STATUS_USAGE, "--shard %s: %s", text, problem);
 }
 
-/* Reads the shard from the variables of an array. If N was given, I is the task's number, so that a single
- * task can be submitted again. Otherwise the tasks must be evenly spaced from MIN to MAX. */
+/* Reads the shard from the variables of an array. With "auto/N", I is the number of the task, so that a
+ * single task can be submitted again. With "auto", the tasks must be evenly spaced from MIN to MAX. */
 static enum status read_array(const char *text, struct shard *shard, struct error *error)
 {
     long long task, min, max, step, tasks;
@@ -54,7 +54,7 @@ static enum status read_array(const char *text, struct shard *shard, struct erro
     return STATUS_OK;
 }
 
-/* Reads the shard from the variables of a task of srun. */
+/* Reads the shard from the variables of a task of srun, whose numbers begin at 0. Keeps the N of "auto/N". */
 static enum status read_step(const char *text, struct shard *shard, struct error *error)
 {
     long long task, tasks;
@@ -111,14 +111,14 @@ enum status shard_parse(const char *text, struct shard *shard, struct error *err
             "Kubernetes Job",
             error);
     if (status == STATUS_OK && (shard->index < 1 || shard->index > shard->count))
-        return fail(error, STATUS_USAGE, "--shard %s: this is task %d of %d; tasks are numbered from 1 to N",
-                    text, shard->index, shard->count);
+        return fail(error, STATUS_USAGE, "--shard %s: task %d is outside 1 to %d", text, shard->index,
+                    shard->count);
     return status;
 }
 
 bool shard_has(const struct shard *shard, const char *name)
 {
-    /* Mix the hash, as the upper bits of FNV-1a differ little between similar names. */
+    /* Mix the hash, as the upper bits of FNV-1a differ little between similar names: MurmurHash3's fmix64. */
     uint64_t hash = hash_bytes(HASH_START, name, strlen(name)), count = (uint64_t)shard->count;
     hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
     hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);

@@ -70,7 +70,7 @@ static void slurm_arrays(void **state)
                        "SLURM_ARRAY_TASK_STEP=3 SLURM_ARRAY_TASK_COUNT=5";
     is(even, "auto", 3, 5);
     is(even, "auto/9", 7, 9);
-    is_refused(even, "auto/6", "this is task 7 of 6");
+    is_refused(even, "auto/6", "task 7 is outside 1 to 6");
     is_refused("SLURM_ARRAY_TASK_ID=x", "auto", "SLURM_ARRAY_TASK_ID is not a number");
     static const char *const odd[] = {
         "SLURM_ARRAY_TASK_ID=7",
@@ -97,7 +97,7 @@ static void steps(void **state)
        4); /* of an array's task */
     is_refused("SLURM_PROCID=-1 SLURM_STEP_NUM_TASKS=4", "auto", "is not a number");
     is_refused("SLURM_STEP_NUM_TASKS=4", "auto", "SLURM_PROCID or SLURM_STEP_NUM_TASKS is not a number");
-    is_refused("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=0", "auto", "this is task 1 of 0");
+    is_refused("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=0", "auto", "task 1 is outside 1 to 0");
     is_refused("SLURM_PROCID=0", "auto", "no Slurm array"); /* a batch script runs once */
     is_refused("JOB_COMPLETION_INDEX=0 JOB_COMPLETIONS=3", "auto", "$((JOB_COMPLETION_INDEX + 1))/N");
     is_refused("PARALLEL_SEQ=2", "auto/4", "{#}/N");

@@ -12,3 +12,7 @@ climg --warm in.png
 climg --list-devices --invert
 climg --selftest --warm
 climg --info -0 in.png
+climg --selftest --output x.png
+climg --selftest --files-from list
+climg --list-devices --in-place
+climg --warm --device 0,1

@@ -89,8 +89,8 @@ def test_slurm(folder, shard, env, part):
     # A batch script runs once, although it has this.
     ("auto", dict(SLURM_PROCID=0, SLURM_NTASKS=4, SLURM_NPROCS=4), "no Slurm array"),
     ("auto", dict(SLURM_PROCID="x", SLURM_STEP_NUM_TASKS=4), "SLURM_PROCID or SLURM_STEP_NUM_TASKS is not a number"),
-    ("auto/2", dict(SLURM_PROCID=2, SLURM_STEP_NUM_TASKS=4), "this is task 3 of 2"),
-    ("auto/4", dict(SLURM_ARRAY_TASK_ID=0), "this is task 0 of 4"),
+    ("auto/2", dict(SLURM_PROCID=2, SLURM_STEP_NUM_TASKS=4), "task 3 is outside 1 to 2"),
+    ("auto/4", dict(SLURM_ARRAY_TASK_ID=0), "task 0 is outside 1 to 4"),
     ("auto", dict(SLURM_ARRAY_TASK_ID=5, SLURM_ARRAY_TASK_MIN=1, SLURM_ARRAY_TASK_MAX=7, SLURM_ARRAY_TASK_STEP=1,
                   SLURM_ARRAY_TASK_COUNT=3), "not evenly numbered"),
 ])
