@@ -494,7 +494,7 @@ struct plan_request job_plan_request(const struct job *job, const struct worker 
     const struct settings *settings = worker->context->settings;
     const struct image_info *in = reader_info(reader);
     struct shape shape = page_shape(job, reader);
-    shape.linear = settings->linear;
+    shape.linear = settings->linear || (job->pyramid && job->pyramid->linear);
     if (settings->range.given) {
         shape.zero = shape.least = job->low * shape.full;
         shape.full *= job->high;
