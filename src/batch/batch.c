@@ -1,10 +1,10 @@
 /* Runs a command, in four steps.
  *
- *     check ─▶ begin: output folder, confinement, device, report ─▶ worker pool ─▶ end: report, times
+ *     check ─▶ begin: output folder, confinement, drivers, report ─▶ worker pool ─▶ end: report, times
  *
- * All checks are made before anything is written: a batch of hours must not fail at its end for a reason that
- * was known at its start. A worker opens the device in the background while it reads its first file. A dry
- * run ends after the checks, with a line for each job. */
+ * All checks but those of files such as --report precede the first write: a batch of hours must not fail at
+ * its end for a reason that was known at its start. A worker opens the device in the background while it
+ * reads its first file. A dry run ends after the checks, with a line for each job. */
 #include "batch/command.h"
 
 #include "base/files.h"

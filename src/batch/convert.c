@@ -54,7 +54,7 @@ static struct conversion output_conversion(const struct job *job, const struct w
     return to;
 }
 
-/* True if --range changes values: the input has a range, which the output does not get back. */
+/* True if --range changes values: the input is scaled, and the output is not scaled back. */
 static bool range_applies(const struct page *page)
 {
     return page->input_conversion.has_range && !page->output_conversion.has_range;
@@ -97,7 +97,8 @@ static struct change describe_change(const struct job *job, const struct page *p
         .space = space != job->space ? space : NULL};
 }
 
-/* Fills in the output's metadata from the input's. A later step overwrites the texts of an earlier one. */
+/* Fills in the output's metadata from the input's. The order matters: a later step overwrites texts of an
+ * earlier one. */
 static enum status describe_metadata(const struct job *job, const struct worker *worker, struct page *page,
                                      struct error *error)
 {
@@ -119,7 +120,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
         status = metadata_set_space(metadata, change.space, page->out.channels, error);
     if (status == STATUS_OK && change.space != NULL && strip && change.space->is_srgb)
         blob_free(&metadata->icc); /* a picture without a profile is sRGB */
-    /* The range, by which a program can compute the input's values. */
+    /* Store the range, by which a program can compute the input's values. */
     const struct range_text range = conversion_range(&page->input_conversion);
     if (status == STATUS_OK && !strip && range_applies(page))
         status = metadata_set_text(metadata, "Range", range.text, strlen(range.text), error);
@@ -128,7 +129,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
         status = provenance_put(worker->context->provenance, metadata, error);
     if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
         const struct conversion *from = &page->input_conversion;
-        /* If the input is a pyramid, too, the light that was transformed is unchanged. */
+        /* Coefficients of an input that is a pyramid keep their curve. */
         struct coefficients made = {*shape, job_input_type(job), from->linear, from->exponent};
         made.linear = job->pyramid ? job->pyramid->linear : made.linear;
         made.exponent = job->pyramid ? job->pyramid->exponent : made.exponent;
@@ -290,8 +291,8 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
  * video would flicker, as estimates differ slightly. */
 enum { FRAMES_PER_ESTIMATE = 24 };
 
-/* Begins a page of video, which is one plane of a frame. Counts the frame at its first plane, and drops the
- * noise held from earlier frames after every FRAMES_PER_ESTIMATE frames. With --verify no noise is held, as
+/* Begins a page of video: luma, or both planes of chroma. Counts the frame at its luma, and drops the noise
+ * held from earlier frames after every FRAMES_PER_ESTIMATE frames. With --verify no noise is held, as
  * the second computation has no earlier frames. Does nothing for other pages. */
 static void begin_frame(struct worker *worker, const struct job *job, struct result *result)
 {
@@ -379,10 +380,9 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
     read_ahead_end(&ahead);
     for (bool more = true; status == STATUS_OK && more;) {
         status = convert_page(worker, job, result);
-        /* Free memory that the page did not use; but not after a plane of subsampled chroma, as the next
-         * plane of luma needs it again. */
+        /* Free memory that the page did not use; but once per frame, as luma and chroma differ in size. */
         const struct video *video = &reader_info(job->reader)->video;
-        if (video->part + 1 >= video->parts || video->across * video->down == 1)
+        if (video->part + 1 >= video->parts)
             run_trim(&worker->run);
         job->page += video->part + 1 >= video->parts;
         if (status == STATUS_OK)

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Most steps that a user writes, and most with those that are inserted, such as mosaics. Arrays of row ranges
- * on the stack have MAX_CHAIN elements. */
+/* Maximum number of steps that a user writes, and of all with those that are inserted, such as mosaics.
+ * Arrays of row ranges on the stack have MAX_CHAIN elements. */
 enum { MAX_WRITTEN = 256, MAX_CHAIN = 2 * MAX_WRITTEN };
 
 /* A stage with its parameters. */
@@ -38,14 +38,14 @@ struct chain {
  * valid after a failure. */
 enum status chain_add(struct chain *chain, const struct stage *stage, const char *value, struct error *error);
 
-/* Copies the chain for an input of that kind. Inserts --mosaic, which makes an image of a pyramid, before an
+/* Copies the chain for an input of that kind. Inserts --mosaic, which draws a pyramid as an image, before an
  * image stage that would get a pyramid, and at the end unless `keep_pyramid`. A pyramid stage that would get
  * an image is a usage error.
  * The caller frees *resolved with chain_free before `written`; on failure it is empty. */
 enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
                           struct chain *resolved, struct error *error);
 
-/* Inserts a step at the start of the chain that turns a picture upright whose orientation tag is 2 to 8. */
+/* Inserts a step at the start of the chain, which turns pictures with an orientation of 2 to 8 upright. */
 enum status chain_auto_orient(struct chain *chain, int orientation, struct error *error);
 extern const struct stage stage_auto_orient; /* auto_orient.c */
 
@@ -62,7 +62,7 @@ size_t chain_find_merge(const struct chain *chain, size_t first);
 /* Returns the capabilities of the stage with these parameters. */
 struct stage_caps step_caps(const struct step *step);
 
-/* True if a measurement replaces the stage (struct measurement). */
+/* True if another stage replaces it after the page was measured (struct measurement). */
 bool step_is_measured(const struct step *step);
 
 /* Returns capabilities of the chain: new_geometry, new_values, amplifies, needs_space, needs_upright and
@@ -72,7 +72,7 @@ struct stage_caps chain_caps(const struct chain *chain);
 /* True if a stage has that name. */
 bool chain_has(const struct chain *chain, const char *stage);
 
-/* Returns the space of RGB to which the first stage converts, or NULL. */
+/* Returns the RGB space of the first step, if it converts colours; else NULL. CMYK is read in this space. */
 const struct colour_space *chain_target(const struct chain *chain);
 
 /* True if a stage is measured before the plan is computed (struct measurement). */
@@ -90,7 +90,7 @@ enum status chain_prepare_series(struct chain *chain, const struct settings *set
 enum status chain_end_series(const struct chain *chain, const struct input_series *series,
                              struct error *error);
 
-/* Makes the chain for the chroma planes of video: parses the values as typed again, and adapts them to the
+/* Makes the chain for the chroma planes of video: parses the typed values again, and adapts them to the
  * sampling and siting in `chroma`. `shapes` are the shapes of luma before the first step and after each step
  * (plan->shapes). Fails if a stage does not work on video. The caller frees *colour with chain_free; on
  * failure it is empty. */

@@ -68,7 +68,9 @@ enum status measure_page(struct reader *reader, struct page_measures *measures, 
                         .smallest = {INFINITY, INFINITY, INFINITY, INFINITY},
                         .largest = {-INFINITY, -INFINITY, -INFINITY, -INFINITY}};
     double *values = allocate((samples + 3 * width) * sizeof(double) + row_size(info), "rows", error);
-    enum status status = values ? STATUS_OK : STATUS_FAILED;
+    if (!values)
+        return STATUS_FAILED;
+    enum status status = STATUS_OK;
     double *ring = values + samples;
     void *row = ring + 3 * width;
     uint16_t first = 0;

@@ -21,9 +21,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Number of levels that slices transform; pictures of more than LARGE_PICTURE pixels have one more. The
- * lowpass of three levels takes 0.75 bytes a pixel of a colour picture, and three times as many while the
- * coarse levels are computed. A fourth level reduces this to a quarter, but doubles the halo. */
+/* Number of levels that slices transform; of pictures with more than LARGE_PICTURE pixels it is one more.
+ * The lowpass of three levels takes 0.75 bytes a pixel of a colour picture, and three times as much memory
+ * while the coarse levels are computed. A fourth level reduces this to a quarter, but doubles the halo. */
 enum { FINE_LEVELS = 3, LARGE_PICTURE = 128 << 20 };
 
 bool denoise_estimates(const struct denoise *denoise)
@@ -190,7 +190,7 @@ enum status denoise_separate_coarse(struct run *run, const struct image_noise *i
 }
 
 /* Replaces the pyramid of an image whose noise was found to be separate: transforms the fine levels again and
- * converts the coarse ones, as slices do. Converting the fine levels, too, would give other bits. */
+ * converts the coarse ones. Slices do the same; converting the fine levels would give other bits. */
 static enum status separate_pyramid(struct run *run, const struct denoise *denoise,
                                     const struct image_noise *images, const struct value *image,
                                     const struct interval *out, struct value *pyramid, struct error *error)
@@ -256,8 +256,8 @@ static enum status denoise_whole(struct run *run, const struct denoise *denoise,
 
 /* ---------------------------------------------------------------- slices */
 
-/* Copies a tile's columns from the analysis result: the denoised lowpass, over the tile's noisy one, and the
- * parents of its last level. */
+/* Copies a tile's columns from the analysis result: overwrites the tile's lowpass by the denoised one, and
+ * sets the parents of its last level. */
 static enum status copy_coarse(struct run *run, const struct analysis_result *result, const struct tile *tile,
                                struct value *noisy, struct error *error)
 {
@@ -346,7 +346,7 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
     bool has_missing = result && result->numbers[0] > 0;
     enum status status =
         result ? STATUS_OK : missing_count(run, denoise, image, columns, out->rows, &has_missing, error);
-    /* Convert to the colours of the noise, or to opponent colours while it is unknown. */
+    /* Convert to opponent colours, unless the noise is known to be that of red, green and blue. */
     if (result)
         *images = result->noise;
     const bool known = result || denoise_find_known_noise(run, denoise, shape, images),
@@ -357,7 +357,7 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
         status = denoise_planes(run, denoise, known, tile, &noisy, images, &clean, error);
     value_release_except(run, &noisy, &filled);
     value_release_except(run, &filled, image);
-    /* Convert to the colours of the output, if any image of the group has others. */
+    /* Convert images that are not in the colours of the output. */
     if (status == STATUS_OK && denoise_has_separate(shape, images, out->opponent)) {
         status = convert_colours(run, out->opponent ? 1 : -1, images, out->opponent, &clean, out, error);
         planes_release(&run->pool, &clean.planes[0]);

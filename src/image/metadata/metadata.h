@@ -69,7 +69,7 @@ struct metadata {
     struct blob icc;  /* ICC profile */
     struct blob exif; /* as in PNG's eXIf: begins with the TIFF byte-order mark */
     enum resolution_unit resolution_unit;
-    double x_resolution, y_resolution; /* pixels per metre, or RESOLUTION_RATIO */
+    double x_resolution, y_resolution; /* pixels per metre; of RESOLUTION_RATIO only x : y counts */
     int orientation;                   /* TIFF's, 1 to 8; 0: unknown */
     bool srgb;                         /* PNG's sRGB chunk */
     int rendering_intent;              /* of sRGB, 0 to 3 */
@@ -82,7 +82,7 @@ struct metadata {
     size_t text_count;
     struct tiff_tag *tags;
     size_t tag_count;
-    size_t bytes; /* of texts and tags, also of removed ones: limited, so that the work is limited, too */
+    size_t bytes;       /* of all texts and tags that were ever added; limited, as files may be hostile */
     char left_out[400]; /* names of dropped metadata, printed with -v: "the EXIF thumbnail, IPTC" */
     char warning[200];  /* always printed; "": no warning */
 };
@@ -96,13 +96,13 @@ enum status metadata_copy(struct metadata *to, const struct metadata *from, stru
 /* Frees the data and zeroes the blob. */
 void blob_free(struct blob *blob);
 
-/* True for an ICC profile of gray (one or two channels) or RGB (three or four). */
+/* True if the profile is of gray and `channels` is 1 or 2, or of RGB and 3 or 4. */
 bool icc_is_for(const struct blob *icc, int channels);
 
 /* Replaces the blob by a copy of the data; size 0 makes it absent. */
 enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, struct error *error);
 
-/* Sets EXIF to a copy of the data, and `orientation` to EXIF's. A second EXIF is left out and noted. */
+/* Sets EXIF to a copy of the data, and `orientation` to EXIF's. Of a second EXIF only left_out has a note. */
 enum status metadata_add_exif(struct metadata *metadata, const void *data, size_t size, struct error *error);
 
 /* For --strip: removes all metadata except the ICC profile, PNG's colour chunks and the orientation, without
@@ -156,9 +156,9 @@ struct change {
     int in_pages, out_pages; /* of the files; 0: unknown */
     int in_channels, out_channels;
     enum sample_type in_type, out_type;
-    bool processed;    /* by stages or --range: thumbnails are no longer true */
+    bool processed;    /* by stages or --range: thumbnails are out of date */
     bool rescaled;     /* a sample value has another meaning: by --depth, --range, --invert, or a palette */
-    bool reoriented;   /* pixels were turned by the orientation, which becomes 1 */
+    bool reoriented;   /* pixels were turned upright, and the orientation became 1 */
     bool new_geometry; /* output positions do not correspond to input positions (struct stage_caps) */
     bool recoloured;   /* colours were converted, by the chain or from CMYK or L*a*b* by the reader */
     const struct colour_space *space; /* the output's, if the chain converted colours; else NULL */
@@ -184,11 +184,11 @@ enum status metadata_set_space(struct metadata *metadata, const struct colour_sp
 /* Returns a tag's name for messages: "IPTC", "tag 65000". Valid until the next call in this thread. */
 const char *tiff_tag_name(const struct tiff_tag *tag);
 
-/* True if ImageJ or tifffile wrote the description, and the images may be stored without gaps after the
- * first. */
+/* True if ImageJ or tifffile wrote the description, and further images may follow the only
+ * directory's without gaps. */
 bool description_is_stack(const struct metadata *metadata);
 
-/* Drops tifffile's description, for files whose pages differ from its shape. */
+/* Drops tifffile's description, for files whose pages differ from the shape in it. */
 void description_drop_tifffile(struct metadata *metadata);
 
 /* True if tifffile wrote one directory for several images. */
@@ -217,7 +217,7 @@ bool exif_resolution(const struct blob *exif, double *x, double *y, int *unit);
 /* True if there is a second IFD: it describes a thumbnail. */
 bool exif_has_thumbnail(const struct blob *exif);
 
-/* For EXIF that moves to another place in a file: drops a maker note whose offsets count from the start of
+/* For EXIF at another offset in the output: drops a maker note whose offsets count from the start of
  * the file. */
 void exif_move(struct metadata *metadata);
 
@@ -225,8 +225,8 @@ void exif_move(struct metadata *metadata);
  * thumbnail that the TIFF will not have. */
 void exif_leave_out(struct metadata *metadata);
 
-/* Copies a text of the first IFD up to its NUL; of Copyright, both parts as lines. The caller frees *text,
- * which is NULL if the tag is missing or empty. */
+/* Copies a text of the first IFD up to its NUL; the two parts of Copyright as two lines. The caller frees
+ * *text, which is NULL if the tag is missing or empty. */
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error);
 
 /* Prints camera, date and exposure as far as they are known: "Canon EOS R6, 2024:05:31 12:00:00, 1/250 s,
@@ -249,7 +249,7 @@ void exif_set_space(struct blob *exif, bool is_srgb);
 /* Removes the properties of XMP that are not true of the output. */
 void xmp_update(struct metadata *metadata, const struct change *change);
 
-/* Drops a description of tifffile or OME that is not true of the output; of ImageJ's description, only lines.
+/* Drops a description of tifffile or OME that is not true of the output; of ImageJ's, only such lines.
  */
 void description_update(struct metadata *metadata, const struct change *change);
 

@@ -1,6 +1,6 @@
 /* Writes the chunks of a PNG before its pixels: colour space, resolution, EXIF, texts.
  *
- * This is done without libpng, as each of its versions refuses other ICC profiles. */
+ * libpng is not used here, as each of its versions refuses a different set of ICC profiles. */
 #include "base/sums.h"
 #include "base/text.h"
 #include "image/png/png.h"
@@ -62,7 +62,7 @@ static enum status deflate_piece(struct piece *piece, unsigned char **deflated, 
     return STATUS_OK;
 }
 
-/* Writes the profile unless programs that are built on libpng would refuse it. */
+/* Writes the profile if it fits the channels and programs that use libpng accept it (png_holds_icc). */
 static enum status write_icc(FILE *file, const struct image_info *info, struct error *error)
 {
     static const char name[] = "ICC profile\0"; /* the second NUL: deflate */
@@ -78,7 +78,7 @@ static enum status write_icc(FILE *file, const struct image_info *info, struct e
     return status;
 }
 
-/* Writes EXIF with the metadata's orientation, as PNG has no other place for it. */
+/* Writes EXIF with the metadata's orientation, which a PNG has nowhere but in eXIf. */
 static enum status png_write_exif(FILE *file, const struct metadata *metadata, struct error *error)
 {
     struct blob exif;
@@ -93,8 +93,8 @@ static enum status png_write_exif(FILE *file, const struct metadata *metadata, s
 
 enum { KEYWORD_MAX = 79 };
 
-/* Makes a keyword of a text in Latin-1 (ISO/IEC 15948, 11.3.4.2): visible characters with single spaces
- * between them. Other characters become spaces. False: nothing is left, or the text is too long. */
+/* Converts a key in Latin-1 to a keyword (ISO/IEC 15948, 11.3.4.2): visible characters with single spaces
+ * between them. Other characters become spaces. False: the key is too long, or has no visible character. */
 static bool make_keyword(const char *latin1, char keyword[KEYWORD_MAX + 1])
 {
     size_t length = 0;
@@ -118,15 +118,15 @@ static enum status convert_keyword(const struct text_entry *entry, char keyword[
 {
     char *latin1 = NULL;
     enum status status = latin1_from_utf8(entry->key, &latin1, error);
-    *is_held = entry->item == NULL /* else it describes a channel, or only GDAL uses it */ &&
-               latin1 != NULL && make_keyword(latin1, keyword);
+    /* A text with `item` describes a channel or is GDAL's: PNG cannot hold it. */
+    *is_held = entry->item == NULL && latin1 != NULL && make_keyword(latin1, keyword);
     free(latin1);
     return status;
 }
 
 bool png_holds_text(const struct text_entry *text)
 {
-    struct error ignored; /* out of memory, which png_write_text will report */
+    struct error ignored; /* out of memory counts as held: png_write_text will report it */
     char keyword[KEYWORD_MAX + 1];
     bool is_held;
     return convert_keyword(text, keyword, &is_held, &ignored) != STATUS_OK || is_held;
@@ -147,7 +147,7 @@ static enum status png_write_text(FILE *file, const struct text_entry *entry, st
     struct piece text = {value, strlen(value)};
     if (status == STATUS_OK && entry->compressed)
         status = deflate_piece(&text, &deflated, error);
-    /* texts.c draws the layouts. The compression method 0, deflate, is a NUL. */
+    /* Layouts: see texts.c. The compression method, 0, is the NUL of a string literal. */
     if (status == STATUS_OK && latin1 != NULL) {
         const struct piece pieces[] = {piece_with_nul(keyword), {"", entry->compressed ? 1 : 0}, text};
         status = write_pieces(file, entry->compressed ? "zTXt" : "tEXt", pieces, 3, error);
@@ -179,7 +179,8 @@ static enum status write_resolution(FILE *file, const struct metadata *metadata,
     unsigned char data[9];
     if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
         return STATUS_OK;
-    const bool metric = metadata->resolution_unit == RESOLUTION_PER_METRE;
+    /* Below a pixel per metre only the ratio fits. */
+    const bool metric = metadata->resolution_unit == RESOLUTION_PER_METRE && fmin(x, y) >= 1;
     /* A ratio that does not consist of whole numbers is scaled: the smaller one becomes 1000. */
     const double scale = metric || (x == round(x) && y == round(y)) ? 1 : 1000 / fmin(x, y);
     png_save_uint_32(data, to_integer(x * scale, 1));

@@ -192,6 +192,15 @@ def test_resolution_beyond_a_rational(tmp_path):
     assert of == 1 and x > 4_294_000_000 and y == (762, 1)
 
 
+def test_resolution_below_a_pixel_per_metre(tmp_path):
+    """As of maps: PNG holds whole numbers, so only the ratio is kept."""
+    tifffile.imwrite(tmp_path / "in.tif", np.zeros((4, 4), np.uint8), resolution=(0.001, 0.0025), resolutionunit=3)
+    harness.run(tmp_path / "in.tif", tmp_path / "out.png")
+    with Image.open(tmp_path / "out.png") as image:
+        image.load()
+        assert image.info.get("aspect") == (1000, 2500) and "dpi" not in image.info
+
+
 @pytest.mark.parametrize("stages, dots", [([], 300), (["--scale", "1/2"], 150)])
 def test_resolution_that_only_exif_says(tmp_path, stages, dots):
     """A PNG as Pillow writes it; other EXIF items outside of its directories are named if TIFF has no tag for them."""
