@@ -15,6 +15,10 @@
  * would wait for each other. */
 enum { COUNTED_ROWS = 64 };
 
+/* Largest float that does not become an infinite half, less the 0.5 that kernels allow for rounding to
+ * integers (count_clipped of kernels/raster.h). */
+static const cl_float LARGEST_HALF = 65520 - 0x1p-8F - 0.5F;
+
 const struct event_owner UNPACKING = {-1, "(unpack)"}, PACKING = {-2, "(pack)"};
 
 size_t transfer_pitch(int width, int channels, enum sample_type type)
@@ -44,13 +48,13 @@ static struct sample_conversion describe_conversion(const struct conversion *con
     const double span = conversion->high - conversion->low, full = sample_full_scale(type);
     const struct curve srgb = {0.04045F, 0.0031308F, 12.92F, 0.055F, 1.055F, 2.4F}, /* IEC 61966-2-1 */
         power = {-1, -1, 1, 0, 1, (cl_float)conversion->exponent};                  /* without a linear toe */
-    const bool is_half = type == SAMPLE_HALF; /* from 65520 on, floats are rounded to infinity */
+    const bool is_half = type == SAMPLE_HALF;
     return (struct sample_conversion){.type = (cl_int)type,
                                       .unit = (cl_float)full,
-                                      .lowest = is_half                  ? -65519.496F
+                                      .lowest = is_half                  ? -LARGEST_HALF
                                                 : sample_is_signed(type) ? (cl_float)(-full - 1)
                                                                          : 0,
-                                      .highest = is_half ? 65519.496F : (cl_float)full,
+                                      .highest = is_half ? LARGEST_HALF : (cl_float)full,
                                       .first_rounding =
                                           type == SAMPLE_UINT8 || type == SAMPLE_INT8 ? 0x1.8p11F : 0,
                                       .channels = conversion->channels,

@@ -143,8 +143,7 @@ static enum status canvas_upload_fill(struct run *run, const struct canvas *canv
     const enum sample_type type = (enum sample_type)raster->sample;
     const bool is_light = shape->linear && shape->floats && shape->space == NULL;
     double channels[4] = {0};
-    float pixel[4] = {
-        0}; /* 16 bytes, room for a pixel of any type; floats because run_constants copies floats */
+    float pixel[4] = {0}; /* room for a pixel of any type; run_constants copies floats */
     if (canvas_fill_channels(&canvas->fill, shape, is_light, channels, error) != STATUS_OK)
         return STATUS_FAILED;
     for (int c = 0; c < shape->channels; c++) {

@@ -198,15 +198,9 @@ static enum status gaussian_prepare(struct run *run, const struct gaussian *gaus
 {
     if (!out->raster && run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    *product = (struct product){
-        .x = axis_filtered(gaussian->x_weights, gaussian->x_taps, in->shape.width, run->edge),
-        .y = axis_filtered(gaussian->y_weights, gaussian->y_taps, in->shape.height, run->edge),
-        .epilogue = *epilogue,
-        .src = value_planes(in),
-        .dst = value_planes(out),
-        .other = in->planes[0],
-        .read = in->raster,
-        .write = out->raster};
+    const struct axis x = axis_filtered(gaussian->x_weights, gaussian->x_taps, in->shape.width, run->edge),
+                      y = axis_filtered(gaussian->y_weights, gaussian->y_taps, in->shape.height, run->edge);
+    *product = product_of(&x, &y, epilogue, in, out);
     return gaussian->x_weights ? STATUS_OK : blur_coarse(run, gaussian, product, error);
 }
 

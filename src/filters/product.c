@@ -304,19 +304,25 @@ enum status gradient_magnitude(struct run *run, const struct product *a, const s
     return product_run(run, &second, error);
 }
 
+struct product product_of(const struct axis *x, const struct axis *y, const struct epilogue *epilogue,
+                          const struct value *in, const struct value *out)
+{
+    return (struct product){.x = *x,
+                            .y = *y,
+                            .epilogue = *epilogue,
+                            .src = value_planes(in),
+                            .dst = value_planes(out),
+                            .other = in->planes[0],
+                            .read = in->raster,
+                            .write = out->raster};
+}
+
 enum status product_image(struct run *run, const struct axis *x, const struct axis *y,
                           const struct epilogue *epilogue, const struct value *in, struct value *out,
                           struct error *error)
 {
     if (!out->raster && run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    const struct product product = {.x = *x,
-                                    .y = *y,
-                                    .epilogue = *epilogue,
-                                    .src = value_planes(in),
-                                    .dst = value_planes(out),
-                                    .other = in->planes[0],
-                                    .read = in->raster,
-                                    .write = out->raster};
+    const struct product product = product_of(x, y, epilogue, in, out);
     return product_run(run, &product, error);
 }

@@ -46,6 +46,10 @@ enum status product_run(struct run *run, const struct product *product, struct e
 enum status gradient_magnitude(struct run *run, const struct product *a, const struct product *b,
                                struct error *error);
 
+/* Returns the product of a stage's input along both axes; all rows of `out` are computed. */
+struct product product_of(const struct axis *x, const struct axis *y, const struct epilogue *epilogue,
+                          const struct value *in, const struct value *out);
+
 /* Enqueues the product of a stage's input. Allocates the planes of `out`, unless `out` is a raster. */
 enum status product_image(struct run *run, const struct axis *x, const struct axis *y,
                           const struct epilogue *epilogue, const struct value *in, struct value *out,

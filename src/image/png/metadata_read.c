@@ -62,7 +62,7 @@ enum status png_inflate_chunk(struct png_session *session, const unsigned char *
 }
 
 /* Notes that a chunk is left out, which is no failure. */
-static enum status png_leave_out(struct png_session *session, const char *what)
+static enum status leave_chunk_out(struct png_session *session, const char *what)
 {
     metadata_leave_out(session->metadata, what);
     return STATUS_OK;
@@ -85,7 +85,7 @@ static enum status parse_chromaticities(struct png_session *session, const png_u
 static enum status parse_srgb(struct png_session *session, const png_unknown_chunk *chunk)
 {
     if (chunk->data[0] > 3)
-        return png_leave_out(session, "sRGB");
+        return leave_chunk_out(session, "sRGB");
     session->metadata->srgb = true;
     session->metadata->rendering_intent = chunk->data[0];
     return STATUS_OK;
@@ -111,7 +111,7 @@ static enum status parse_icc(struct png_session *session, const png_unknown_chun
 static enum status parse_exif(struct png_session *session, const png_unknown_chunk *chunk)
 {
     if (chunk->size < 4 || (memcmp(chunk->data, "II*\0", 4) != 0 && memcmp(chunk->data, "MM\0*", 4) != 0))
-        return png_leave_out(session, "EXIF, which is damaged");
+        return leave_chunk_out(session, "EXIF, which is damaged");
     if (!png_session_reserve_budget(session, chunk->size))
         return STATUS_OK;
     if (session->metadata->exif.data != NULL) { /* of a text, which is older than the chunk's specification */
@@ -125,7 +125,7 @@ static enum status parse_resolution(struct png_session *session, const png_unkno
 {
     struct metadata *metadata = session->metadata;
     if (chunk->size != 9 || chunk->data[8] >= PNG_RESOLUTION_LAST)
-        return png_leave_out(session, "the resolution, which is damaged");
+        return leave_chunk_out(session, "the resolution, which is damaged");
     const uint32_t x = png_get_uint_32(chunk->data), y = png_get_uint_32(chunk->data + 4);
     const bool metric = chunk->data[8] == PNG_RESOLUTION_METER;
     if (x > 0 && y > 0) {
@@ -206,17 +206,17 @@ static enum status parse_chunk(struct png_session *session, const png_unknown_ch
     while (i < CHUNK_TYPES && strcmp(chunk_types[i].name, name) != 0)
         i++;
     if (i == CHUNK_TYPES)
-        return png_leave_out(session, name);
+        return leave_chunk_out(session, name);
     const struct chunk_type *type = &chunk_types[i];
     const uint64_t bit = UINT64_C(1) << i;
     if ((session->seen & bit) != 0 && !type->repeats) {
         char what[32];
         snprintf(what, sizeof what, "a second %s", name);
-        return png_leave_out(session, what);
+        return leave_chunk_out(session, what);
     }
     session->seen |= bit;
     if (type->size > 0 && chunk->size != type->size)
-        return png_leave_out(session, name);
+        return leave_chunk_out(session, name);
     return type->parse == NULL ? STATUS_OK : type->parse(session, chunk);
 }
 

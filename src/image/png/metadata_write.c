@@ -172,6 +172,19 @@ static png_uint_32 to_integer(double value, double least)
     return (png_uint_32)fmin(fmax(round(value), least), PNG_UINT_31_MAX);
 }
 
+/* True if pHYs has the resolution and not only its ratio: in whole pixels per metre, at least 1. */
+static bool holds_unit(const struct metadata *metadata)
+{
+    return metadata->resolution_unit == RESOLUTION_PER_METRE &&
+           fmin(metadata->x_resolution, metadata->y_resolution) >= 1;
+}
+
+void png_leave_out(struct image_info *info)
+{
+    if (info->metadata.resolution_unit == RESOLUTION_PER_METRE && !holds_unit(&info->metadata))
+        metadata_leave_out(&info->metadata, "the resolution but for its ratio");
+}
+
 /* Writes pHYs: pixels per metre, or a ratio. */
 static enum status write_resolution(FILE *file, const struct metadata *metadata, struct error *error)
 {
@@ -179,8 +192,7 @@ static enum status write_resolution(FILE *file, const struct metadata *metadata,
     unsigned char data[9];
     if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
         return STATUS_OK;
-    /* Below a pixel per metre only the ratio fits. */
-    const bool metric = metadata->resolution_unit == RESOLUTION_PER_METRE && fmin(x, y) >= 1;
+    const bool metric = holds_unit(metadata);
     /* A ratio that does not consist of whole numbers is scaled: the smaller one becomes 1000. */
     const double scale = metric || (x == round(x) && y == round(y)) ? 1 : 1000 / fmin(x, y);
     png_save_uint_32(data, to_integer(x * scale, 1));

@@ -200,4 +200,7 @@ enum status png_metadata_write(FILE *file, const struct image_info *info, struct
 /* Member of struct format: true if the text's key can be a keyword, 1 to 79 characters of Latin-1. */
 bool png_holds_text(const struct text_entry *text);
 
+/* Callback `leave_out` of struct format. */
+void png_leave_out(struct image_info *info);
+
 #endif

@@ -338,6 +338,7 @@ const struct format format_png = {
     .examine = png_examine,
     .holds_text = png_holds_text,
     .holds_icc = png_holds_icc,
+    .leave_out = png_leave_out,
     .reader = &png_reader_class,
     .writer = &writer_class,
 };

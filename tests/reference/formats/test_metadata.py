@@ -195,7 +195,8 @@ def test_resolution_beyond_a_rational(tmp_path):
 def test_resolution_below_a_pixel_per_metre(tmp_path):
     """As of maps: PNG holds whole numbers, so only the ratio is kept."""
     tifffile.imwrite(tmp_path / "in.tif", np.zeros((4, 4), np.uint8), resolution=(0.001, 0.0025), resolutionunit=3)
-    harness.run(tmp_path / "in.tif", tmp_path / "out.png")
+    said = harness.run("-v", tmp_path / "in.tif", tmp_path / "out.png").err
+    assert "left out: the resolution but for its ratio" in said
     with Image.open(tmp_path / "out.png") as image:
         image.load()
         assert image.info.get("aspect") == (1000, 2500) and "dpi" not in image.info
