@@ -83,15 +83,6 @@ const void *group_output(const struct group *group, int i)
     return (const unsigned char *)group->out.staging->host + (size_t)i * group->out.size;
 }
 
-/* One run of a group: the context of its struct slice_io. */
-struct group_pass {
-    struct group *group;
-    const struct conversion *from, *to;
-    int images;     /* in this run */
-    int width;      /* pixels of an output row */
-    cl_mem clipped; /* clipping counters; may be NULL */
-};
-
 /* Returns the rasters of all images as one, for kernels. */
 static struct raster rasters_joined(const struct rasters *rasters, const struct conversion *conversion)
 {
@@ -100,64 +91,51 @@ static struct raster rasters_joined(const struct rasters *rasters, const struct 
     return raster;
 }
 
-/* struct slice_io: the staging buffers go to the device and back to the host. */
-static enum status group_acquire_input(void *context, struct raster *in, struct error *error)
+/* Passes the staging buffers to the device, enqueues the chain, passes the buffers back, and waits. */
+static enum status run_images(struct group *group, const struct plan *plan, struct slice *slice,
+                              cl_mem clipped, struct error *error)
 {
-    const struct group_pass *pass = context;
-    const struct rasters *rasters = &pass->group->in;
-    *in = rasters_joined(rasters, pass->from);
-    return staging_unmap(rasters->staging, rasters->size * (size_t)pass->images, error);
-}
-
-static enum status group_release_input(void *context, struct error *error)
-{
-    const struct group_pass *pass = context;
-    return staging_map(pass->group->in.staging, 0, error);
-}
-
-static enum status group_acquire_output(void *context, struct raster *out, struct error *error)
-{
-    const struct group_pass *pass = context;
-    *out = rasters_joined(&pass->group->out, pass->to);
-    out->width = pass->width;
-    out->clipped = pass->clipped;
-    return staging_unmap(pass->group->out.staging, 0, error);
-}
-
-static enum status group_submit_output(void *context, struct error *error)
-{
-    const struct group_pass *pass = context;
-    const struct rasters *rasters = &pass->group->out;
-    return staging_map(rasters->staging, rasters->size * (size_t)pass->images, error);
+    const size_t images = (size_t)plan->shapes[0].images;
+    struct staging *input = group->in.staging, *output = group->out.staging;
+    const struct raster in = rasters_joined(&group->in, slice->from);
+    struct raster out = rasters_joined(&group->out, slice->to);
+    struct value none = {.raster = NULL}; /* no end is a pyramid */
+    out.width = plan_output(plan)->width;
+    out.clipped = clipped;
+    enum status status = staging_unmap(input, group->in.size * images, error);
+    if (status == STATUS_OK)
+        status = staging_unmap(output, 0, error);
+    if (status == STATUS_OK)
+        status = slice_run(slice, &in, &out, &none, error);
+    if (status == STATUS_OK)
+        status = staging_map(input, 0, error);
+    if (status == STATUS_OK)
+        status = staging_map(output, group->out.size * images, error);
+    return status == STATUS_OK ? staging_wait(output, error) : status;
 }
 
 enum status group_run(struct group *group, const struct plan *plan, const struct conversion *from,
                       const struct conversion *to, struct error *error)
 {
-    struct device *device = group->run->device;
+    struct run *run = group->run;
+    struct event_log *event_log = run->device->event_log;
     const int images = plan->shapes[0].images;
-    static const struct slice_io io = {
-        group_acquire_input, group_release_input, group_acquire_output, group_submit_output, NULL, NULL};
-    struct group_pass pass = {
-        .group = group, .from = from, .to = to, .images = images, .width = plan_output(plan)->width};
+    cl_mem clipped = NULL;
+    struct slice slice = slice_begin(plan, run, from, to);
     memset(group->clipping, 0, sizeof group->clipping);
-    run_begin_page(group->run);
-    enum status status = clipping_begin(group->run, to, images, &pass.clipped, error);
-    if (status == STATUS_OK) {
-        struct slice slice = slice_begin(plan, group->run, from, to, &io, &pass);
-        group->run->pool.headroom = plan->headroom;
-        device->event_log->slice = 0;
-        status = slice_run(&slice, error);
-    }
+    run_begin_page(run);
+    run->pool.headroom = plan->headroom;
+    event_log->slice = 0;
+    enum status status = clipping_begin(run, to, images, &clipped, error);
     if (status == STATUS_OK)
-        status = staging_wait(group->out.staging, error);
+        status = run_images(group, plan, &slice, clipped, error);
     if (status == STATUS_OK)
-        status = clipping_read(group->run, pass.clipped, images, group->clipping, error);
-    memory_release(pass.clipped);
+        status = clipping_read(run, clipped, images, group->clipping, error);
+    memory_release(clipped);
     if (status == STATUS_OK)
-        return event_log_collect(device->event_log, event_log_mark(device->event_log), error);
-    device_finish(device); /* enqueued commands use memory that the caller frees */
-    event_log_discard(device->event_log);
+        return event_log_collect(event_log, event_log_mark(event_log), error);
+    device_finish(run->device); /* enqueued commands use memory that the caller frees */
+    event_log_discard(event_log);
     return status;
 }
 

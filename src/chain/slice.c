@@ -10,6 +10,8 @@
 #include "device/event_log.h"
 #include "device/program.h"
 
+#include <string.h>
+
 bool plan_keeps_file_samples(const struct plan *plan, const struct conversion *from,
                              const struct conversion *to)
 {
@@ -18,7 +20,7 @@ bool plan_keeps_file_samples(const struct plan *plan, const struct conversion *f
 }
 
 struct slice slice_begin(const struct plan *plan, struct run *run, const struct conversion *from,
-                         const struct conversion *to, const struct slice_io *io, void *context)
+                         const struct conversion *to)
 {
     const struct chain *chain = plan->chain;
     const size_t moved = plan->moved_steps;
@@ -27,8 +29,6 @@ struct slice slice_begin(const struct plan *plan, struct run *run, const struct 
                           .from = from,
                           .to = to,
                           .only_moves_samples = plan_keeps_file_samples(plan, from, to),
-                          .io = io,
-                          .context = context,
                           .out = plan->output_rows};
     /* Stages at the ends may read or write samples instead of planes, but not for a group. */
     if (chain->count == moved || plan->shapes[0].images > 1)
@@ -156,81 +156,48 @@ enum status analysis_end(const struct plan *analysis, struct run *run, struct er
                     error);
 }
 
-/* Sets *value to the input of the stages: a pyramid, the raster `in` if the first stage reads samples, or
- * planes. Samples that are moved are in *moved, which the caller releases. */
-static enum status load_input(const struct slice *slice, const struct interval *rows, struct raster *in,
-                              struct value *value, struct planes *moved, struct error *error)
-{
-    struct run *run = slice->run;
-    if (value->shape.kind == KIND_PYRAMID)
-        return slice->io->load_pyramid(slice->context, value, error);
-    enum status status = slice->io->acquire_input(slice->context, in, error);
-    if (status == STATUS_OK && slice->plan->moved_steps > 0)
-        status = move_aside(slice, rows, in, moved, error);
-    if (slice->first_reads_samples) {
-        value->raster = in;
-        return status;
-    }
-    if (status == STATUS_OK)
-        status = run_output(run, value, error);
-    if (status == STATUS_OK)
-        status = unpack_planes(run, in, &value->planes[0], error);
-    return status == STATUS_OK ? slice->io->release_input(slice->context, error) : status;
-}
-
-/* Packs the output of the stages, unless the last stage wrote samples, and submits it. */
-static enum status store_output(const struct slice *slice, const struct value *value, struct error *error)
-{
-    struct raster out;
-    if (value->shape.kind == KIND_PYRAMID)
-        return slice->io->store_pyramid ? slice->io->store_pyramid(slice->context, value, error) : STATUS_OK;
-    if (!slice->last_writes_samples) {
-        enum status status = slice->io->acquire_output(slice->context, &out, error);
-        if (status == STATUS_OK)
-            status = pack_planes(slice->run, &value->planes[0], &out, error);
-        if (status != STATUS_OK)
-            return status;
-    }
-    return slice->io->submit_output(slice->context, error);
-}
-
-/* Enqueues a chain that is one step that moves samples: no planes are needed. */
-static enum status run_move(const struct slice *slice, const struct interval *rows, struct error *error)
-{
-    struct raster in, out;
-    enum status status = slice->io->acquire_input(slice->context, &in, error);
-    if (status == STATUS_OK)
-        status = slice->io->acquire_output(slice->context, &out, error);
-    if (status == STATUS_OK)
-        status = move_samples(slice, rows, &in, &out, error);
-    if (status == STATUS_OK)
-        status = slice->io->release_input(slice->context, error);
-    return status == STATUS_OK ? slice->io->submit_output(slice->context, error) : status;
-}
-
-enum status slice_run(struct slice *slice, struct error *error)
+enum status slice_run(struct slice *slice, const struct raster *in, const struct raster *out,
+                      struct value *pyramid, struct error *error)
 {
     const struct plan *plan = slice->plan;
     struct run *run = slice->run;
     struct interval rows[MAX_CHAIN + 1] = {{0, 0}};
-    struct raster in, out;
-    struct planes moved = {.object = NULL};
     plan_rows(plan, slice->out, rows);
     if (plan_outgrows(plan, rows, &slice->most_rows))
         pool_clear(&run->pool); /* the allocations of earlier slices are too small */
     if (slice->only_moves_samples)
-        return run_move(slice, rows, error);
+        return move_samples(slice, rows, in, out, error);
+
+    /* The input of the stages: a pyramid, samples, or planes. */
     struct value value = {.shape = plan->shapes[plan->moved_steps], .rows = rows[plan->moved_steps]};
-    /* If the first stage reads samples, they are released after the stages. */
-    enum status status = load_input(slice, rows, &in, &value, &moved, error);
-    if (status == STATUS_OK && slice->last_writes_samples)
-        status = slice->io->acquire_output(slice->context, &out, error);
+    struct planes moved = {.object = NULL};
+    struct raster samples = *in;
+    enum status status = STATUS_OK;
+    if (plan->moved_steps > 0)
+        status = move_aside(slice, rows, &samples, &moved, error);
+    if (value.shape.kind == KIND_PYRAMID) {
+        memcpy(value.planes, pyramid->planes, sizeof value.planes);
+        memset(pyramid->planes, 0, sizeof pyramid->planes);
+    } else if (slice->first_reads_samples) {
+        value.raster = &samples;
+    } else {
+        if (status == STATUS_OK)
+            status = run_output(run, &value, error);
+        if (status == STATUS_OK)
+            status = unpack_planes(run, &samples, &value.planes[0], error);
+    }
+
+    /* The stages, and their output: the counts of an analysis pass, a pyramid, or samples. */
     if (status == STATUS_OK)
-        status = run_stages(slice, rows, &value, slice->last_writes_samples ? &out : NULL, error);
-    if (status == STATUS_OK && slice->first_reads_samples)
-        status = slice->io->release_input(slice->context, error);
-    if (status == STATUS_OK)
-        status = plan->analysis ? slice_analyse(slice, &value, error) : store_output(slice, &value, error);
+        status = run_stages(slice, rows, &value, slice->last_writes_samples ? out : NULL, error);
+    if (status == STATUS_OK && plan->analysis) {
+        status = slice_analyse(slice, &value, error);
+    } else if (status == STATUS_OK && value.shape.kind == KIND_PYRAMID) {
+        *pyramid = value;
+        memset(value.planes, 0, sizeof value.planes);
+    } else if (status == STATUS_OK && !slice->last_writes_samples) {
+        status = pack_planes(run, &value.planes[0], out, error);
+    }
     value_release(run, &value);
     planes_release(&run->pool, &moved);
     return status;
@@ -238,41 +205,16 @@ enum status slice_run(struct slice *slice, struct error *error)
 
 /* ---------------------------------------------------------------- dry runs */
 
-/* A struct slice_io of rasters without memory; the context is the slice. */
-static enum status dry_input(void *context, struct raster *in, struct error *error)
-{
-    const struct slice *slice = context;
-    (void)error;
-    *in = raster_without_memory(slice->from, &slice->plan->shapes[0]);
-    return STATUS_OK;
-}
-
-static enum status dry_output(void *context, struct raster *out, struct error *error)
-{
-    const struct slice *slice = context;
-    (void)error;
-    *out = raster_without_memory(slice->to, plan_output(slice->plan));
-    return STATUS_OK;
-}
-
-static enum status dry_done(void *context, struct error *error)
-{
-    (void)context;
-    (void)error;
-    return STATUS_OK;
-}
-
 /* Allocates the planes of a pyramid that a file would fill. */
-static enum status dry_load_pyramid(void *context, struct value *pyramid, struct error *error)
+static enum status dry_run_load(struct run *run, struct value *pyramid, struct error *error)
 {
-    const struct slice *slice = context;
     enum status status = STATUS_OK;
     for (int level = 0; status == STATUS_OK && level <= pyramid->shape.levels; level++) {
         const struct coefficient_page page =
             coefficients_page(&pyramid->shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS);
-        status = run_planes(slice->run, page.width, page.height, rows_full(page.height),
-                            level == 0 ? 1 : SUBBAND_LAYERS, pyramid->shape.channels, &pyramid->planes[level],
-                            error);
+        status =
+            run_planes(run, page.width, page.height, rows_full(page.height), level == 0 ? 1 : SUBBAND_LAYERS,
+                       pyramid->shape.channels, &pyramid->planes[level], error);
     }
     return status;
 }
@@ -281,18 +223,20 @@ static enum status dry_load_pyramid(void *context, struct value *pyramid, struct
 static enum status dry_run_slices(const struct plan *plan, struct run *run, const struct conversion *from,
                                   const struct conversion *to, int slices, struct error *error)
 {
-    static const struct slice_io io = {.acquire_input = dry_input,
-                                       .release_input = dry_done,
-                                       .acquire_output = dry_output,
-                                       .submit_output = dry_done,
-                                       .load_pyramid = dry_load_pyramid};
-    struct slice slice = slice_begin(plan, run, from, to, &io, &slice);
+    const struct raster in = raster_without_memory(from, &plan->shapes[0]),
+                        out = raster_without_memory(to, plan_output(plan));
+    struct slice slice = slice_begin(plan, run, from, to);
     const int last = plan->slices - 1, others = last < slices ? last : slices;
     enum status status = STATUS_OK;
     run->pool.headroom = plan->headroom;
     for (int i = 0; status == STATUS_OK && i <= others; i++) {
+        struct value pyramid = {.shape = plan->shapes[0]};
         slice.out = plan_slice(plan, others > 0 ? (int)((long long)last * i / others) : 0);
-        status = slice_run(&slice, error);
+        if (pyramid.shape.kind == KIND_PYRAMID)
+            status = dry_run_load(run, &pyramid, error);
+        if (status == STATUS_OK)
+            status = slice_run(&slice, &in, &out, &pyramid, error);
+        value_release(run, &pyramid);
     }
     return status;
 }

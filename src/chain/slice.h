@@ -2,10 +2,9 @@
  *
  *     input samples ─▶ (move) ─▶ unpack ─▶ stage … stage ─▶ pack ─▶ output samples
  *
- * Only slice_run knows this order. It enqueues and does not wait. A struct slice_io gives it the samples.
- * There are three: the slots of the reader and writer threads (flow.c), the staging buffers of a group
- * (group.c), and rasters without memory for a dry run (slice_dry_run), which finds out how much memory and
- * which programs a plan needs.
+ * Only slice_run knows this order. It enqueues and does not wait. Its callers have the samples in the slots
+ * of the reader and writer threads (flow.c), in the staging buffers of a group (group.c), or nowhere: a dry
+ * run (slice_dry_run) finds out how much memory and which programs a plan needs.
  *
  * Thread safety: a slice belongs to the thread of its run. */
 #ifndef CLIMG_CHAIN_SLICE_H
@@ -13,20 +12,6 @@
 
 #include "chain/plan.h"
 #include "chain/transfer.h"
-
-/* Functions for the samples of a slice. `context` is slice.context.
- *
- * Images: an acquired raster is released or submitted once; kernels that were enqueued before may use it.
- * Pyramids, whose subbands are pages of a file, are loaded and stored instead. Both functions may be NULL if
- * there are no pyramids; without store_pyramid they are not stored. */
-struct slice_io {
-    enum status (*acquire_input)(void *context, struct raster *in, struct error *error);
-    enum status (*release_input)(void *context, struct error *error);
-    enum status (*acquire_output)(void *context, struct raster *out, struct error *error);
-    enum status (*submit_output)(void *context, struct error *error);
-    enum status (*load_pyramid)(void *context, struct value *pyramid, struct error *error);
-    enum status (*store_pyramid)(void *context, const struct value *pyramid, struct error *error);
-};
 
 struct slice {
     /* The same for all slices of a page. */
@@ -36,8 +21,6 @@ struct slice {
     bool first_reads_samples;           /* the first stage reads samples, not planes */
     bool last_writes_samples;           /* the last stage writes samples */
     bool only_moves_samples;            /* plan_keeps_file_samples */
-    const struct slice_io *io;
-    void *context; /* of `io` */
 
     /* This slice. */
     struct interval out; /* output rows; in an analysis pass, the rows of a part */
@@ -47,11 +30,13 @@ struct slice {
 /* Returns a slice of all output rows of the plan. To run several slices, the caller sets `out` before each
  * slice_run. The slice borrows all arguments. */
 struct slice slice_begin(const struct plan *plan, struct run *run, const struct conversion *from,
-                         const struct conversion *to, const struct slice_io *io, void *context);
+                         const struct conversion *to);
 
-/* Enqueues the slice. After a failure the input or the output may be acquired, but not released or
- * submitted. */
-enum status slice_run(struct slice *slice, struct error *error);
+/* Enqueues the slice, from the samples `in` to the samples `out`, which an analysis pass does not have. If an
+ * end of the chain is a pyramid, *pyramid is there instead: slice_run releases the planes of an input; the
+ * caller releases it afterwards. */
+enum status slice_run(struct slice *slice, const struct raster *in, const struct raster *out,
+                      struct value *pyramid, struct error *error);
 
 /* True if the chain is one step that moves samples and the conversion leaves them unchanged: samples of the
  * file are then the samples of the output. */
