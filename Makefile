@@ -131,15 +131,20 @@ $(OBJ)/generated/formats.c: $(wildcard src/image/*/*.c) Makefile
 	   for f in $$names; do echo "    &$$f,"; done; \
 	   echo '    NULL};'; } > $@
 
-# Kernels are embedded as bytes: no limit of string literals, and no files at run time.
+# Kernels are embedded as bytes: no limit of string literals, and no files at run time. Each text has its headers inside, each
+# once; #line makes the compiler's messages name file and line.
+EXPAND := function put(file,  line, n) { if (file in done) return; done[file]; printf "\#line 1 \"%s\"\n", file; \
+	while ((getline line < ("kernels/" file)) > 0) { n++; \
+	if (line ~ /^\#include "/) { split(line, part, "\""); put(part[2]); printf "\#line %d \"%s\"\n", n + 1, file } \
+	else print (line == "\#pragma once" ? "" : line) } }
 $(OBJ)/generated/kernels.c: $(KERNELS) Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "device/source.h"'; echo '#include <stddef.h>'; \
-	   for k in $(KERNELS); do echo "static const char text_$$(basename $$k | tr . _)[] = {"; \
-	     od -An -v -tx1 $$k | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '0};'; done; \
+	   for k in builtins.h $(notdir $(filter %.cl,$(KERNELS))); do echo "static const char text_$$(basename $$k .cl | tr . _)[] = {"; \
+	     awk '$(EXPAND) BEGIN { put(ARGV[1]) }' $$k | od -An -v -tx1 | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '0};'; done; \
 	   echo "const char kernels_sum[] = \"$$(cat $(KERNELS) | cksum)\";"; \
 	   echo 'const struct kernel_source kernel_sources[] = {'; \
-	   for k in $(KERNELS); do b=$$(basename $$k); echo "    {\"$$b\", text_$$(echo $$b | tr . _)},"; done; \
+	   for k in builtins.h $(notdir $(filter %.cl,$(KERNELS))); do b=$$(basename $$k .cl); echo "    {\"$$b\", text_$$(echo $$b | tr . _)},"; done; \
 	   echo '    {NULL, NULL}};'; } > $@
 
 # The questions and answers of --selftest.

@@ -1,6 +1,6 @@
 /* Builds programs from the embedded kernel texts, and keeps them for all devices of a context.
  *
- *     program_key ─▶ text (source.c) ─▶ climg's cache, or compiler ─▶ compiled_program ─▶ cl_kernel
+ *     program_key ─▶ text (source.h) ─▶ climg's cache, or compiler ─▶ compiled_program ─▶ cl_kernel
  *
  * The list of compiled programs is shared. Its lock is held while compiling, so that no two threads compile
  * the same program. Each device has its own kernel objects, since clSetKernelArg is not thread-safe on a
@@ -138,39 +138,27 @@ void programs_free(struct device *device)
     free(store);
 }
 
-/* Returns the text of a program with all includes, with or without kernels/builtins.h; the caller frees
- * it. `included` receives its headers. */
-static char *program_text(const struct compiled_program *compiled, bool builtins, struct included *included,
-                          struct error *error)
+/* Returns an embedded text by its name, or NULL. */
+static const char *source_text(const char *name)
 {
-    char name[NAME_SIZE], *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    if (!stream) {
-        fail_memory(error, "out of memory for kernels");
-        return NULL;
-    }
-    snprintf(name, sizeof name, "%s.cl", compiled->file);
-    enum status status = builtins ? source_write(stream, "builtins.h", included, error) : STATUS_OK;
-    if (status == STATUS_OK)
-        status = source_write(stream, name, included, error);
-    if (fclose(stream) == 0 && status == STATUS_OK)
-        return text;
-    if (status == STATUS_OK)
-        fail_memory(error, "out of memory for kernels");
-    free(text);
-    return NULL;
+    const struct kernel_source *source = kernel_sources;
+    while (source->name && strcmp(source->name, name) != 0)
+        source++;
+    return source->text;
 }
 
-/* Loads the program from the cache, or compiles it. Sets *is_rejected if the compiler rejects the text. */
+/* Loads the program from the cache, or compiles its text with or without kernels/builtins.h. Sets
+ * *is_rejected if the compiler rejects the text. */
 static enum status load_or_build(struct compiled_program *compiled, struct device *device, const char *text,
-                                 const char *options, bool *is_rejected, struct error *error)
+                                 bool builtins, const char *options, bool *is_rejected, struct error *error)
 {
+    const char *texts[] = {source_text("builtins.h"), text};
     cl_int code;
     compiled->handle = program_cache_load(device, compiled->file, options);
     if (compiled->handle)
         return STATUS_OK;
-    compiled->handle = clCreateProgramWithSource(device->context, 1, &text, NULL, &code);
+    compiled->handle = clCreateProgramWithSource(device->context, builtins ? 2 : 1,
+                                                 builtins ? texts : texts + 1, NULL, &code);
     if (code != CL_SUCCESS)
         return fail_opencl(error, code, "kernels/%s.cl: no program could be created", compiled->file);
     compiling_begin();
@@ -190,30 +178,27 @@ static enum status load_or_build(struct compiled_program *compiled, struct devic
     return STATUS_OK;
 }
 
-/* Loads the program, or compiles its text with or without kernels/builtins.h. */
+/* Loads the program, or compiles it with or without kernels/builtins.h. */
 static enum status compile_with(struct compiled_program *compiled, struct device *device, bool builtins,
                                 bool *is_rejected, struct error *error)
 {
-    struct included included = {.count = 0};
-    char *text = program_text(compiled, builtins, &included, error);
+    const char *text = source_text(compiled->file);
     if (!text)
-        return STATUS_FAILED;
+        return fail(error, STATUS_FAILED, "kernels/%s.cl is missing in this build", compiled->file);
 
     /* Programs that do not include edge.h are the same for all border rules. */
-    bool has_edge = false;
-    for (int i = 0; i < included.count; i++)
-        has_edge = has_edge || strcmp(included.names[i], "edge.h") == 0;
-    compiled->edge = has_edge ? compiled->edge : -1;
+    if (!strstr(text, "\n#line 1 \"edge.h\"\n"))
+        compiled->edge = -1;
 
     /* builtins.h replaces clang's opencl-c.h, so define its include guard. */
     const char *guard = builtins ? " -D_OPENCL_H_" : "";
     char *options = compiled->edge >= 0
                         ? text_print(error, "%s -DEDGE=%d%s", compiled->options, compiled->edge, guard)
                         : text_print(error, "%s%s", compiled->options, guard);
-    enum status status =
-        options ? load_or_build(compiled, device, text, options, is_rejected, error) : STATUS_FAILED;
+    enum status status = options
+                             ? load_or_build(compiled, device, text, builtins, options, is_rejected, error)
+                             : STATUS_FAILED;
     free(options);
-    free(text);
     return status;
 }
 

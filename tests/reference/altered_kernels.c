@@ -25,9 +25,9 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
 {
     cl_program (*real)(cl_context, cl_uint, const char **, const size_t *, cl_int *);
     *(void **)&real = dlsym(RTLD_NEXT, "clCreateProgramWithSource");
-    char *text = alter(texts[0], getenv("ALTERED_FROM"), getenv("ALTERED_TO"));
-    cl_program program = real(context, 1, (const char **)&text, NULL, code);
-    (void)count;
+    char *text = alter(texts[count - 1], getenv("ALTERED_FROM"), getenv("ALTERED_TO"));
+    const char *altered[] = {texts[0], text}; /* the text of the kernels is the last one */
+    cl_program program = real(context, count, count > 1 ? altered : altered + 1, NULL, code);
     (void)lengths;
     free(text);
     return program;
