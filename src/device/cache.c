@@ -1,11 +1,12 @@
 /* Files of climg's own cache: the result of --selftest, and programs that --warm compiled. Each file belongs
  * to one device, driver and version of the kernels:
  *
- *     climg selftest-gpu, PLATFORM, DEVICE, VERSION, DRIVER, kernels SUM    header; its hash is in the name
+ *     climg KIND, PLATFORM, DEVICE, VERSION, DRIVER, kernels SUM    the key, whose hash is in the file's name
+ *     FILE.cl OPTIONS                                               part of the key; programs only
  *     DATA
- *     sum 0123456789abcdef                                                  FNV-1a of header and data
+ *     sum 0123456789abcdef                                          FNV-1a of key and data
  *
- * A file with another header or checksum is ignored.
+ * A file with another key or checksum is ignored.
  *
  * PoCL has a cache, too, but it finds a compiled program by a hash of the preprocessed text. Of the 33 to 55
  * ms for a small picture, clang's preprocessor takes 6 to 16. A program that is loaded as a binary needs no
@@ -21,90 +22,90 @@
 #include "device/source.h"
 
 #include <dirent.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { HEADER_SIZE = 1280 }; /* bytes; four names of at most 255 and the rest */
-
-/* Writes the header of the entry `name`, such as "selftest-gpu". */
-static void entry_header(const struct device *device, const char *name, char line[HEADER_SIZE])
+/* Returns the key of an entry; the caller frees it. `program` is its second line, or "". */
+static char *entry_key(const struct device *device, const char *kind, const char *program,
+                       struct error *error)
 {
-    snprintf(line, HEADER_SIZE, "climg %s, %s, %s, %s, %s, kernels %s\n", name, device->platform_name,
-             device->name, device->version, device->driver, kernels_sum);
+    return text_print(error, "climg %s, %s, %s, %s, %s, kernels %s\n%s", kind, device->platform_name,
+                      device->name, device->version, device->driver, kernels_sum, program);
 }
 
 /* Returns the path of a cache entry (cache_path of base/files.h); the caller frees it. NULL on failure. */
-static char *entry_path(const struct device *device, const char *base, const char *home, const char *name,
+static char *entry_path(const char *base, const char *home, const char *kind, const char *key,
                         struct error *error)
 {
-    char file[64], line[HEADER_SIZE];
-    entry_header(device, name, line);
-    snprintf(file, sizeof file, "%.32s-%016llx", name,
-             (unsigned long long)hash_bytes(HASH_START, line, strlen(line)));
+    char file[64];
+    snprintf(file, sizeof file, "%.40s-%016llx", kind,
+             (unsigned long long)hash_bytes(HASH_START, key, strlen(key)));
     return cache_path(base, home, file, error);
 }
 
 enum { CHECKSUM_SIZE = 22 }; /* bytes of the last line, with NUL */
 
-/* Writes the last line: a checksum of the `size` bytes of header and data. */
+/* Writes the last line: a checksum of the `size` bytes of key and data. */
 static void entry_checksum(const char *bytes, size_t size, char line[CHECKSUM_SIZE])
 {
     snprintf(line, CHECKSUM_SIZE, "sum %016llx\n", (unsigned long long)hash_bytes(HASH_START, bytes, size));
 }
 
 /* Returns the data of an entry, with a NUL at the end; the caller frees them. NULL if the file is missing or
- * damaged, or was written for another device, driver or version of the kernels. `base` and `home` are
- * arguments of cache_path. */
-static char *entry_load(const struct device *device, const char *base, const char *home, const char *name,
-                        size_t *size)
+ * damaged, or was written for another key. `base` and `home` are arguments of cache_path. */
+static char *entry_load(const struct device *device, const char *base, const char *home, const char *kind,
+                        const char *program, size_t *size)
 {
     struct error ignored = {.text = ""};
-    char header[HEADER_SIZE];
-    char *path = entry_path(device, base, home, name, &ignored);
+    char *key = entry_key(device, kind, program, &ignored);
+    char *path = key ? entry_path(base, home, kind, key, &ignored) : NULL;
     char *data = path ? file_read_whole(path, size) : NULL;
-    free(path);
-    entry_header(device, name, header);
-    const size_t header_size = strlen(header), sum_size = CHECKSUM_SIZE - 1;
-    if (data && *size >= header_size + sum_size && memcmp(data, header, header_size) == 0) {
+    const size_t key_size = key ? strlen(key) : 0, sum_size = CHECKSUM_SIZE - 1;
+    bool is_valid = data && *size >= key_size + sum_size && memcmp(data, key, key_size) == 0;
+    if (is_valid) {
         char sum[CHECKSUM_SIZE];
         *size -= sum_size;
         entry_checksum(data, *size, sum);
-        if (memcmp(data + *size, sum, sum_size) == 0) {
-            *size -= header_size;
-            memmove(data, data + header_size, *size);
-            data[*size] = '\0';
-            return data;
-        }
+        is_valid = memcmp(data + *size, sum, sum_size) == 0;
+        *size -= key_size;
+        memmove(data, data + key_size, *size);
+        data[*size] = '\0';
     }
+    free(path);
+    free(key);
+    if (is_valid)
+        return data;
     free(data);
     return NULL;
 }
 
 /* Writes an entry to the user's cache. *path receives its path, also after a failure; the caller frees
  * it. */
-static enum status entry_save(const struct device *device, const char *name, const void *data, size_t size,
-                              char **path, struct error *error)
+static enum status entry_save(const struct device *device, const char *kind, const char *program,
+                              const void *data, size_t size, char **path, struct error *error)
 {
     const struct environment *environment = device->environment;
-    *path = entry_path(device, environment->cache, environment->home, name, error);
-    char *all = *path ? allocate(HEADER_SIZE + size + CHECKSUM_SIZE, "a cache entry", error) : NULL;
-    if (!all)
-        return STATUS_FAILED;
-    entry_header(device, name, all);
-    const size_t header_size = strlen(all);
-    memcpy(all + header_size, data, size);
-    entry_checksum(all, header_size + size, all + header_size + size);
-    enum status status = cache_write(*path, all, header_size + size + CHECKSUM_SIZE - 1, error);
+    char *key = entry_key(device, kind, program, error);
+    const size_t key_size = key ? strlen(key) : 0;
+    *path = key ? entry_path(environment->cache, environment->home, kind, key, error) : NULL;
+    char *all = *path ? allocate(key_size + size + CHECKSUM_SIZE, "a cache entry", error) : NULL;
+    enum status status = STATUS_FAILED;
+    if (all) {
+        memcpy(all, key, key_size);
+        memcpy(all + key_size, data, size);
+        entry_checksum(all, key_size + size, all + key_size + size);
+        status = cache_write(*path, all, key_size + size + CHECKSUM_SIZE - 1, error);
+    }
     free(all);
+    free(key);
     return status;
 }
 
 /* ---------------------------------------------------------------- the result of --selftest */
 
-/* Returns the name of the entry. It depends on the kernel variant, which CLIMG_CLASS can override. */
-static const char *selftest_name(const struct device *device)
+/* Returns the kind of entry. It depends on the kernel variant, which CLIMG_CLASS can override. */
+static const char *selftest_kind(const struct device *device)
 {
     return device->variant == VARIANT_CPU ? "selftest-cpu" : "selftest-gpu";
 }
@@ -114,7 +115,7 @@ void selftest_result_load(const struct device *device, struct selftest_result *r
     char word[8] = "";
     size_t size;
     const struct environment *environment = device->environment;
-    char *text = entry_load(device, environment->cache, environment->home, selftest_name(device), &size);
+    char *text = entry_load(device, environment->cache, environment->home, selftest_kind(device), "", &size);
     *result = (struct selftest_result){.known = false};
     if (text && sscanf(text, "%7s %31s %lf %15s", word, result->stage, &result->error, result->date) == 4) {
         result->passed = strcmp(word, "passed") == 0;
@@ -129,7 +130,7 @@ enum status selftest_result_save(const struct device *device, const struct selft
     char text[96];
     const int size = snprintf(text, sizeof text, "%s %s %.2g %s\n", result->passed ? "passed" : "failed",
                               result->stage[0] ? result->stage : "-", result->error, result->date);
-    return entry_save(device, selftest_name(device), text, (size_t)size, path, error);
+    return entry_save(device, selftest_kind(device), "", text, (size_t)size, path, error);
 }
 
 enum status selftest_result_check(const struct device *device, struct error *error)
@@ -146,52 +147,56 @@ enum status selftest_result_check(const struct device *device, struct error *err
 
 /* ---------------------------------------------------------------- programs */
 
-/* Returns the first line of the data of a program's entry, "FILE.cl OPTIONS\n"; the caller frees it. `name`
- * receives the name of the entry. */
-static char *program_line(const char *file, const char *options, char name[32])
+enum { KIND_SIZE = 32, LINE_SIZE = OPTIONS_SIZE + 128 }; /* bytes */
+
+/* Writes the kind of the entries for the present kernels, by which program_cache_clean knows them:
+ * "program-CRC". */
+static void program_kind(char kind[KIND_SIZE])
 {
-    struct error ignored;
-    char *line = text_print(&ignored, "%s.cl %s\n", file, options);
-    if (line)
-        snprintf(name, 32, "program-%016llx", (unsigned long long)hash_bytes(HASH_START, line, strlen(line)));
-    return line;
+    snprintf(kind, KIND_SIZE, "program-%.*s", (int)strcspn(kernels_sum, " "), kernels_sum);
+}
+
+/* Writes the kind and the second line of a program's key. Returns false if there are no entries, as the
+ * driver is not PoCL, or the line is too long. */
+static bool program_key_of(const struct device *device, const char *file, const char *options,
+                           char kind[KIND_SIZE], char line[LINE_SIZE])
+{
+    program_kind(kind);
+    return device_is_pocl(device) && snprintf(line, LINE_SIZE, "%s.cl %s\n", file, options) < LINE_SIZE;
 }
 
 cl_program program_cache_load(const struct device *device, const char *file, const char *options)
 {
-    char name[32];
-    size_t size = 0;
     const struct environment *environment = device->environment;
-    char *line = device_is_pocl(device) ? program_line(file, options, name) : NULL;
-    if (!line)
+    char kind[KIND_SIZE], line[LINE_SIZE];
+    size_t size = 0;
+    if (!program_key_of(device, file, options, kind, line))
         return NULL;
 
     /* Read the entry from the cache for all users, or else from the user's own. */
-    char *data = entry_load(device, environment->system_cache, NULL, name, &size);
+    char *data = entry_load(device, environment->system_cache, NULL, kind, line, &size);
     const bool is_for_all_users = data;
     if (!data)
-        data = entry_load(device, environment->cache, environment->home, name, &size);
+        data = entry_load(device, environment->cache, environment->home, kind, line, &size);
+    if (!data)
+        return NULL;
 
-    /* Build the binary, which follows the line. The driver may refuse it. */
-    const size_t line_size = strlen(line);
-    cl_program program = NULL;
-    if (data && size > line_size && memcmp(data, line, line_size) == 0) {
-        const unsigned char *binary = (const unsigned char *)data + line_size;
-        cl_int code;
-        size -= line_size;
-        /* Copy the linked kernels to the user's PoCL cache, so that PoCL need not link them again. */
-        if (is_for_all_users)
-            pocl_copy_program(environment, binary, size);
-        program = clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary, NULL, &code);
-        if (code != CL_SUCCESS)
-            program = NULL;
-        if (program && clBuildProgram(program, 1, &device->id, options, NULL, NULL) != CL_SUCCESS) {
-            clReleaseProgram(program);
-            program = NULL;
-        }
+    /* Copy the linked kernels to the user's PoCL cache, so that PoCL need not link them again. */
+    const unsigned char *binary = (const unsigned char *)data;
+    if (is_for_all_users)
+        pocl_copy_program(environment, binary, size);
+
+    /* Build the binary. The driver may refuse it. */
+    cl_int code;
+    cl_program program =
+        clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary, NULL, &code);
+    if (code != CL_SUCCESS)
+        program = NULL;
+    if (program && clBuildProgram(program, 1, &device->id, options, NULL, NULL) != CL_SUCCESS) {
+        clReleaseProgram(program);
+        program = NULL;
     }
     free(data);
-    free(line);
     return program;
 }
 
@@ -199,49 +204,29 @@ void program_cache_save(const struct device *device, const char *file, const cha
                         cl_program program)
 {
     struct error ignored = {.text = ""};
-    char name[32], *path = NULL;
+    char kind[KIND_SIZE], line[LINE_SIZE], *path = NULL;
     size_t size = 0;
-    if (!device_is_pocl(device) ||
+    if (!program_key_of(device, file, options, kind, line) ||
         clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS ||
         size == 0)
         return;
-
-    /* The data are the line and the binary. */
-    char *line = program_line(file, options, name);
-    const size_t line_size = line ? strlen(line) : 0;
-    unsigned char *data = line ? malloc(line_size + size) : NULL;
-    if (data) {
-        unsigned char *binary = data + line_size;
-        memcpy(data, line, line_size + 1); /* the binary overwrites the NUL */
-        if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
-            entry_save(device, name, data, line_size + size, &path, &ignored);
-    }
+    unsigned char *binary = malloc(size);
+    if (binary && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
+        entry_save(device, kind, line, binary, size, &path, &ignored);
     free(path);
-    free(data);
-    free(line);
+    free(binary);
 }
 
 void program_cache_clean(const struct environment *environment)
 {
     struct error ignored = {.text = ""};
-    char path[PATH_MAX], *folder = cache_path(environment->cache, environment->home, "", &ignored);
+    char kind[KIND_SIZE], *folder = cache_path(environment->cache, environment->home, "", &ignored);
     DIR *listing = folder ? opendir(folder) : NULL;
-    char line[HEADER_SIZE], end[64];
-    const int end_length = snprintf(end, sizeof end, "kernels %s\n", kernels_sum);
+    program_kind(kind);
     // cppcheck-suppress readdirCalled ; no two threads read one stream, and readdir_r is deprecated
-    for (const struct dirent *entry; listing && (entry = readdir(listing));) {
-        if (strncmp(entry->d_name, "program-", 8) != 0 ||
-            snprintf(path, sizeof path, "%s%s", folder, entry->d_name) >= PATH_MAX)
-            continue;
-
-        /* Keep the file if its first line ends with the checksum of the current kernels. */
-        FILE *file = fopen(path, "rb");
-        const size_t size = file && fgets(line, sizeof line, file) ? strlen(line) : 0;
-        if (file)
-            fclose(file);
-        if (size < (size_t)end_length || strcmp(line + size - end_length, end) != 0)
-            unlink(path);
-    }
+    for (const struct dirent *entry; listing && (entry = readdir(listing));)
+        if (strncmp(entry->d_name, "program-", 8) == 0 && strncmp(entry->d_name, kind, strlen(kind)) != 0)
+            unlinkat(dirfd(listing), entry->d_name, 0);
     if (listing)
         closedir(listing);
     free(folder);
