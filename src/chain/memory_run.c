@@ -6,7 +6,7 @@
  * does not call slice_run directly, so that --selftest tests the threads and the staging buffers, too. */
 #include "chain/memory_run.h"
 
-#include "chain/page.h"
+#include "chain/planner.h"
 #include "image/memory_io.h"
 
 #include <stdlib.h>
@@ -186,4 +186,31 @@ enum status run_in_memory(const char *name, const struct page *page, const struc
     reader_close(again.reader);
     writer_close(again.writer);
     return status;
+}
+
+bool transfer_works(struct run *run)
+{
+    unsigned char pixel = 165; /* bits 10100101 */
+    const struct chain none = {.count = 0};
+    const struct input_page input = {.info = {.width = 1, .height = 1, .channels = 1, .type = SAMPLE_UINT8},
+                                     .rows = rows_full(1),
+                                     .samples = &pixel};
+    struct sample_array output = {.count = 0};
+    struct timing timing;
+    struct plan plan;
+    struct error ignored;
+    if (plan_make(
+            &plan,
+            &(struct plan_request){
+                .chain = &none, .input = image_shape(&input.info), .in = SAMPLE_UINT8, .out = SAMPLE_UINT8},
+            run, &ignored) != STATUS_OK)
+        return false;
+    timing_begin(&timing, false);
+    const struct page page = memory_page(run, &plan, &timing, false, 0);
+    const bool works = run_in_memory("climg", &page, &input, 1, &output, &ignored) == STATUS_OK &&
+                       output.count == 1 && output.bytes[0] == pixel;
+    timing_free(&timing);
+    samples_free(&output);
+    plan_free(&plan);
+    return works;
 }

@@ -48,4 +48,7 @@ struct page memory_page(struct run *run, const struct plan *plan, struct timing 
 enum status run_in_memory(const char *name, const struct page *page, const struct input_page *inputs,
                           size_t count, struct sample_array *values, struct error *error);
 
+/* Sends a pixel through an empty chain. True if it is unchanged: the device works. */
+bool transfer_works(struct run *run);
+
 #endif

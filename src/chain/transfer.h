@@ -94,7 +94,4 @@ enum status unpack_planes(struct run *run, const struct raster *raster, const st
 enum status pack_planes(struct run *run, const struct planes *planes, const struct raster *raster,
                         struct error *error);
 
-/* Converts a pixel to planes and back, and waits. True if it is unchanged: the device works. */
-bool transfer_works(struct run *run);
-
 #endif
