@@ -144,8 +144,10 @@ $(OBJ)/generated/kernels.c: $(KERNELS) Makefile
 	     awk '$(EXPAND) BEGIN { put(ARGV[1]) }' $$k | od -An -v -tx1 | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '0};'; done; \
 	   echo "const char kernels_sum[] = \"$$(cat $(KERNELS) | cksum)\";"; \
 	   echo 'const struct kernel_source kernel_sources[] = {'; \
-	   for k in builtins.h $(notdir $(filter %.cl,$(KERNELS))); do b=$$(basename $$k .cl); echo "    {\"$$b\", text_$$(echo $$b | tr . _)},"; done; \
-	   echo '    {NULL, NULL}};'; } > $@
+	   for k in builtins.h $(notdir $(filter %.cl,$(KERNELS))); do b=$$(basename $$k .cl); \
+	     edge=$$(awk '$(EXPAND) BEGIN { put(ARGV[1]) }' $$k | grep -c '^.line 1 "edge.h"$$'); \
+	     echo "    {\"$$b\", text_$$(echo $$b | tr . _), $$edge},"; done; \
+	   echo '    {NULL, NULL, false}};'; } > $@
 
 # The questions and answers of --selftest.
 $(OBJ)/generated/answers.c: src/selftest/answers.txt src/selftest/sums.txt Makefile

@@ -392,12 +392,11 @@ static void print_table(FILE *out, struct worker *worker)
 }
 
 /* Callback of programs_visit: writes the name and the options of a program. Out of memory, omits it. */
-static void put_program(void *context, const char *file, const char *options, int edge)
+static void put_program(void *context, const char *file, const char *options)
 {
     struct json_writer *line = context;
     struct error ignored;
-    char *text = edge >= 0 ? text_print(&ignored, "%s.cl %s -DEDGE=%d", file, options, edge)
-                           : text_print(&ignored, "%s.cl %s", file, options);
+    char *text = text_print(&ignored, "%s.cl %s", file, options);
     if (text)
         json_put_string(line, NULL, text);
     free(text);

@@ -86,7 +86,7 @@ static enum status find_memory_need(const struct plan *plan, const struct plan_r
         need->codecs +=
             (uint64_t)transfer_pitch(in->width, in->channels, plan->in) * (uint64_t)plan->overlap_rows;
     struct dry_run_memory dry;
-    enum status status = slice_dry_run(plan, run, &from, &to, DRY_RUN_SLICES, NULL, &dry, error);
+    enum status status = slice_dry_run(plan, run, &from, &to, DRY_RUN_SLICES, false, &dry, error);
     need->planes = dry.planes;
     need->largest = dry.largest;
     return status;

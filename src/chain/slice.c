@@ -270,7 +270,7 @@ static enum status dry_run_analysis(const struct plan *plan, size_t step, struct
 }
 
 enum status slice_dry_run(const struct plan *plan, const struct run *run, const struct conversion *from,
-                          const struct conversion *to, int slices, struct program_list *programs,
+                          const struct conversion *to, int slices, bool adds_programs,
                           struct dry_run_memory *result, struct error *error)
 {
     struct device imaginary;
@@ -278,7 +278,7 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
     struct run dry;
     device_init_dry_run(run->device, &imaginary);
     imaginary.event_log = &event_log;
-    imaginary.needed_programs = programs;
+    imaginary.store = adds_programs ? run->device->store : NULL;
     run_init(&dry, &imaginary, run->memory, run->edge);
     *result = (struct dry_run_memory){0};
     enum status status = STATUS_OK;
@@ -296,10 +296,9 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
 enum status prebuild_programs(const struct plan *plan, struct run *run, const struct conversion *from,
                               const struct conversion *to, struct error *error)
 {
-    struct program_list programs = {.count = 0};
     struct dry_run_memory ignored;
-    enum status status = slice_dry_run(plan, run, from, to, 0, &programs, &ignored, error);
+    enum status status = slice_dry_run(plan, run, from, to, 0, true, &ignored, error);
     if (status == STATUS_OK)
-        programs_build(run->device, &programs);
+        programs_build(run->device);
     return status;
 }

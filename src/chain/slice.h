@@ -55,10 +55,10 @@ struct dry_run_memory {
 };
 
 /* Runs the stages of the plan, analysis passes included, on a dry-run device (device.h), which only counts
- * allocations. Runs the first slice and at most `slices` others, evenly spread. `programs` collects the
- * programs of all launches; may be NULL. */
+ * allocations. Runs the first slice and at most `slices` others, evenly spread. `adds_programs`: adds the
+ * programs of all launches to the device's, for programs_build. */
 enum status slice_dry_run(const struct plan *plan, const struct run *run, const struct conversion *from,
-                          const struct conversion *to, int slices, struct program_list *programs,
+                          const struct conversion *to, int slices, bool adds_programs,
                           struct dry_run_memory *result, struct error *error);
 
 /* Compiles all programs of a plan together, as GPU drivers compile several programs at once. A failure to

@@ -16,8 +16,7 @@ void device_init_dry_run(const struct device *original, struct device *device)
     device->context = NULL;
     device->queue = device->upload = device->download = NULL;
     device->store = NULL;
-    device->programs = NULL;
-    device->needed_programs = NULL;
+    device->kernels = NULL;
 }
 
 bool device_is_dry_run(const struct device *device)

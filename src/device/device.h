@@ -28,9 +28,8 @@ enum kernel_variant {
 
 enum { OPTIONS_SIZE = 512 }; /* bytes of a program's build options, with NUL */
 
-struct device_program;
+struct device_kernel;
 struct program_store;
-struct program_list;
 struct event_log;
 
 struct device {
@@ -59,14 +58,14 @@ struct device {
     cl_command_queue queue;            /* kernels */
     cl_command_queue upload, download; /* copies; NULL if the device shares the host's memory */
 
-    struct device_program *programs; /* programs that this device has used, with its own kernel objects */
-    struct program_store *store;     /* compiled programs, shared by all devices of the context */
-    struct event_log *event_log;     /* of launches and copies; set by the caller before them, not owned */
-    struct program_list *needed_programs; /* dry run: launches add their programs here; may be NULL */
+    struct device_kernel *kernels; /* kernel objects of this device */
+    struct program_store *store;   /* programs, shared by all devices of the context; of a dry-run device:
+                                    * receives   the programs of its launches, may be NULL */
+    struct event_log *event_log;   /* of launches and copies; set by the caller before them, not owned */
 };
 
 /* Makes `device` a dry-run device with the original's properties: allocations are only counted, and launches
- * only add their programs to needed_programs. The device owns nothing: do not close it. */
+ * only add their programs to `store`, which is NULL. The device owns nothing: do not close it. */
 void device_init_dry_run(const struct device *original, struct device *device);
 
 /* True if the device is a dry-run device. */

@@ -194,6 +194,8 @@ static enum status make_program_key(const struct device *device, const struct ke
                                     struct program_key *program_key, struct error *error)
 {
     bool has_many_weights = false;
+    if (source_find(work->file, &program_key->source, error) != STATUS_OK)
+        return STATUS_FAILED;
     for (size_t i = 0; i < count; i++)
         if (arguments[i].kind == ARGUMENT_WEIGHTS) {
             const struct weights *weights = arguments[i].value;
@@ -212,9 +214,11 @@ static enum status make_program_key(const struct device *device, const struct ke
     if (loops_over_group(device, work))
         define(options, "ITEMS_PER_CALL", work_launch_config(device, work).group[0]);
     launch_append(options, work->defines.text);
+    if (program_key->source->has_edge)
+        define(options, "EDGE", work->edge);
     if (work->defines.used >= OPTIONS_SIZE || options->used >= OPTIONS_SIZE)
         return fail(error, STATUS_FAILED, "kernel %s: its options are too long", work->kernel);
-    *program_key = (struct program_key){work->file, options->text, work->edge};
+    program_key->options = options->text;
     return STATUS_OK;
 }
 
@@ -224,14 +228,12 @@ enum status launch(struct device *device, const struct kernel_launch *work, cons
     bool is_dry_run = device_is_dry_run(device);
     struct defines options = {0};
     struct program_key program_key;
-    if (is_dry_run && !device->needed_programs)
+    if (is_dry_run && !device->store)
         return STATUS_OK;
     if (make_program_key(device, work, arguments, count, &options, &program_key, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (is_dry_run) {
-        program_list_add(device->needed_programs, &program_key);
-        return STATUS_OK;
-    }
+    if (is_dry_run)
+        return program_add(device, &program_key, error);
     cl_kernel kernel = NULL;
     if (program_kernel(device, &program_key, work->kernel, &kernel, error) != STATUS_OK)
         return STATUS_FAILED;

@@ -92,7 +92,7 @@ enum status device_share(const struct device *original, struct device *device, s
 {
     *device = *original;
     device->queue = device->upload = device->download = NULL;
-    device->programs = NULL;
+    device->kernels = NULL;
     device->event_log = NULL;
     cl_int code = clRetainContext(device->context);
     if (code != CL_SUCCESS) {

@@ -1,13 +1,12 @@
 /* Builds programs from the embedded kernel texts, and keeps them for all devices of a context.
  *
- *     program_key ─▶ text (source.h) ─▶ climg's cache, or compiler ─▶ compiled_program ─▶ cl_kernel
+ *     program_key ─▶ program in the store ─▶ climg's cache, or compiler ─▶ cl_program ─▶ cl_kernel
  *
- * The list of compiled programs is shared. Its lock is held while compiling, so that no two threads compile
- * the same program. Each device has its own kernel objects, since clSetKernelArg is not thread-safe on a
- * shared kernel.
+ * The list of programs is shared. Its lock is held while compiling, so that no two threads compile the same
+ * program. Each device has its own kernel objects, since clSetKernelArg is not thread-safe on a shared
+ * kernel.
  *
- * For PoCL the text includes kernels/builtins.h instead of clang's opencl-c.h, which has 18,000 lines. Only
- * programs that include edge.h get the border rule as an option; others are compiled once for all rules. */
+ * For PoCL the text includes kernels/builtins.h instead of clang's opencl-c.h, which has 18,000 lines. */
 #include "device/program.h"
 
 #include "base/text.h"
@@ -17,53 +16,49 @@
 #include "device/compiling.h"
 #include "device/event_log.h"
 #include "device/pocl.h"
-#include "device/source.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_KERNELS = 16, LOG_SIZE = 4096, NAME_SIZE = 48 };
+enum { LOG_SIZE = 4096, MAX_BUILDS = 16 };
 
-/* A compiled program, common to all devices of one context (device_share). */
-struct compiled_program {
-    struct compiled_program *next;
-    const char *file;
+/* A program, common to all devices of one context (device_share). */
+struct program {
+    struct program *next;
+    const struct kernel_source *source;
     char *options;
-    int edge; /* border rule (enum edge); -1: the program is the same for all */
-    cl_program handle;
+    cl_program handle; /* NULL: not compiled */
 };
 
-/* The compiled programs of a context, reference-counted by its devices. */
+/* The programs of a context, reference-counted by its devices. */
 struct program_store {
     struct launch_serializer serializer; /* has its own lock */
 
     pthread_mutex_t lock; /* guards everything below; held while compiling */
     int users;            /* number of devices that refer to the store */
-    struct compiled_program *compiled;
+    struct program *programs;
 };
 
-/* A device's own kernel objects of a program: arguments are part of a kernel object. */
-struct device_program {
-    struct device_program *next;
-    struct compiled_program *compiled; /* belongs to the store */
-    cl_kernel kernels[MAX_KERNELS];
-    char names[MAX_KERNELS][NAME_SIZE]; /* "": no more kernels */
+/* A device's own kernel object: the arguments are part of it. */
+struct device_kernel {
+    struct device_kernel *next;
+    const struct program *program; /* belongs to the store */
+    const char *name;              /* a string literal */
+    cl_kernel handle;
 };
 
 /* Copies as much of the compiler's log as fits; compilers put the cause first. Newlines become " | ", as
  * a message is one line. */
-static void fetch_log(const struct compiled_program *compiled, const struct device *device, char *log,
-                      size_t size)
+static void fetch_log(cl_program program, const struct device *device, char *log, size_t size)
 {
     size_t length = 0;
     char *text = NULL;
     log[0] = '\0';
-    clGetProgramBuildInfo(compiled->handle, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &length);
+    clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &length);
     if (length > 1 && (text = malloc(length)) != NULL &&
-        clGetProgramBuildInfo(compiled->handle, device->id, CL_PROGRAM_BUILD_LOG, length, text, NULL) ==
-            CL_SUCCESS) {
+        clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, length, text, NULL) == CL_SUCCESS) {
         size_t used = 0;
         for (const char *c = text; *c && used + 4 < size; c++) {
             if (*c != '\n')
@@ -74,14 +69,6 @@ static void fetch_log(const struct compiled_program *compiled, const struct devi
         log[used] = '\0';
     }
     free(text);
-}
-
-static void compiled_free(struct compiled_program *compiled)
-{
-    if (compiled->handle)
-        clReleaseProgram(compiled->handle);
-    free(compiled->options);
-    free(compiled);
 }
 
 enum status programs_begin(struct device *device, struct error *error)
@@ -111,13 +98,11 @@ void programs_free(struct device *device)
 {
     /* Release this device's kernels. */
     struct program_store *store = device->store;
-    while (device->programs) {
-        struct device_program *program = device->programs;
-        device->programs = program->next;
-        for (int i = 0; i < MAX_KERNELS; i++)
-            if (program->kernels[i])
-                clReleaseKernel(program->kernels[i]);
-        free(program);
+    while (device->kernels) {
+        struct device_kernel *kernel = device->kernels;
+        device->kernels = kernel->next;
+        clReleaseKernel(kernel->handle);
+        free(kernel);
     }
 
     /* The last device of the context frees the store. */
@@ -128,77 +113,80 @@ void programs_free(struct device *device)
     pthread_mutex_unlock(&store->lock);
     if (!last)
         return;
-    while (store->compiled) {
-        struct compiled_program *next = store->compiled->next;
-        compiled_free(store->compiled);
-        store->compiled = next;
+    while (store->programs) {
+        struct program *program = store->programs;
+        store->programs = program->next;
+        if (program->handle)
+            clReleaseProgram(program->handle);
+        free(program->options);
+        free(program);
     }
     serializer_free(&store->serializer);
     pthread_mutex_destroy(&store->lock);
     free(store);
 }
 
-/* Returns an embedded text by its name, or NULL. */
-static const char *source_text(const char *name)
+enum status source_find(const char *name, const struct kernel_source **source, struct error *error)
 {
-    const struct kernel_source *source = kernel_sources;
-    while (source->name && strcmp(source->name, name) != 0)
-        source++;
-    return source->text;
+    for (*source = kernel_sources; (*source)->name; ++*source)
+        if (strcmp((*source)->name, name) == 0)
+            return STATUS_OK;
+    return fail(error, STATUS_FAILED, "kernels/%s.cl is missing in this build", name);
 }
 
 /* Loads the program from the cache, or compiles its text with or without kernels/builtins.h. Sets
  * *is_rejected if the compiler rejects the text. */
-static enum status load_or_build(struct compiled_program *compiled, struct device *device, const char *text,
-                                 bool builtins, const char *options, bool *is_rejected, struct error *error)
+static enum status load_or_build(struct program *program, struct device *device, bool builtins,
+                                 bool *is_rejected, struct error *error)
 {
-    const char *texts[] = {source_text("builtins.h"), text};
+    const char *file = program->source->name, *texts[] = {program->source->text, NULL};
+    const struct kernel_source *header;
+    char options[OPTIONS_SIZE + 32];
     cl_int code;
-    compiled->handle = program_cache_load(device, compiled->file, options);
-    if (compiled->handle)
+    snprintf(options, sizeof options, "%s", program->options);
+    if (builtins) {
+        if (source_find("builtins.h", &header, error) != STATUS_OK)
+            return STATUS_FAILED;
+        texts[1] = texts[0];
+        texts[0] = header->text;
+        text_append(options, sizeof options, " -D_OPENCL_H_"); /* the include guard of clang's opencl-c.h */
+    }
+    program->handle = program_cache_load(device, file, options);
+    if (program->handle)
         return STATUS_OK;
-    compiled->handle = clCreateProgramWithSource(device->context, builtins ? 2 : 1,
-                                                 builtins ? texts : texts + 1, NULL, &code);
+    cl_program built = clCreateProgramWithSource(device->context, builtins ? 2 : 1, texts, NULL, &code);
     if (code != CL_SUCCESS)
-        return fail_opencl(error, code, "kernels/%s.cl: no program could be created", compiled->file);
+        return fail_opencl(error, code, "kernels/%s.cl: no program could be created", file);
     compiling_begin();
-    code = clBuildProgram(compiled->handle, 1, &device->id, options, NULL, NULL);
+    code = clBuildProgram(built, 1, &device->id, options, NULL, NULL);
     compiling_end();
     *is_rejected = code == CL_BUILD_PROGRAM_FAILURE;
     if (code != CL_SUCCESS) {
         char log[LOG_SIZE];
-        fetch_log(compiled, device, log, sizeof log);
-        fail_opencl(error, code, "kernels/%s.cl does not build on %s (options %s)", compiled->file,
-                    device->name, options);
+        fetch_log(built, device, log, sizeof log);
+        clReleaseProgram(built);
+        fail_opencl(error, code, "kernels/%s.cl does not build on %s (options %s)", file, device->name,
+                    options);
         text_append(error->text, sizeof error->text, ": %s", log);
         return STATUS_FAILED;
     }
+    program->handle = built;
     if (device->environment->stores_programs)
-        program_cache_save(device, compiled->file, options, compiled->handle);
+        program_cache_save(device, file, options, built);
     return STATUS_OK;
 }
 
-/* Loads the program, or compiles it with or without kernels/builtins.h. */
-static enum status compile_with(struct compiled_program *compiled, struct device *device, bool builtins,
-                                bool *is_rejected, struct error *error)
+/* Compiles a program. With PoCL, first with kernels/builtins.h; if the compiler rejects the text, without it.
+ * If that fails, too, files in PoCL's cache may be damaged, so the next run empties the cache. */
+static enum status program_compile(struct program *program, struct device *device, struct error *error)
 {
-    const char *text = source_text(compiled->file);
-    if (!text)
-        return fail(error, STATUS_FAILED, "kernels/%s.cl is missing in this build", compiled->file);
-
-    /* Programs that do not include edge.h are the same for all border rules. */
-    if (!strstr(text, "\n#line 1 \"edge.h\"\n"))
-        compiled->edge = -1;
-
-    /* builtins.h replaces clang's opencl-c.h, so define its include guard. */
-    const char *guard = builtins ? " -D_OPENCL_H_" : "";
-    char *options = compiled->edge >= 0
-                        ? text_print(error, "%s -DEDGE=%d%s", compiled->options, compiled->edge, guard)
-                        : text_print(error, "%s%s", compiled->options, guard);
-    enum status status = options
-                             ? load_or_build(compiled, device, text, builtins, options, is_rejected, error)
-                             : STATUS_FAILED;
-    free(options);
+    const bool is_pocl = device_is_pocl(device);
+    bool is_rejected = false;
+    enum status status = load_or_build(program, device, is_pocl, &is_rejected, error);
+    if (is_pocl && is_rejected)
+        status = load_or_build(program, device, false, &is_rejected, error);
+    if (is_pocl && status != STATUS_OK)
+        pocl_cache_invalidate();
     return status;
 }
 
@@ -216,119 +204,57 @@ static void add_build_time(const struct device *device, int count, double slowes
                                                                            .end = clock_seconds()});
 }
 
-/* Compiles the program of a key. With PoCL, first with kernels/builtins.h; if the compiler rejects the text,
- * without it. If that fails, too, files in PoCL's cache may be damaged, so the next run empties the cache.
- * The caller adds the program to the store. Returns NULL on failure. */
-static struct compiled_program *compile_program(struct device *device, const struct program_key *program_key,
-                                                struct error *error)
-{
-    const bool is_pocl = device_is_pocl(device);
-    bool is_rejected = false;
-    struct compiled_program *compiled = allocate_zeroed(1, sizeof *compiled, "a program", error);
-    if (!compiled)
-        return NULL;
-    compiled->file = program_key->file;
-    compiled->edge = program_key->edge;
-    compiled->options = copy_text(program_key->options, error);
-    enum status status =
-        compiled->options ? compile_with(compiled, device, is_pocl, &is_rejected, error) : STATUS_FAILED;
-    if (is_pocl && is_rejected) {
-        clReleaseProgram(compiled->handle);
-        compiled->handle = NULL;
-        status = compile_with(compiled, device, false, &is_rejected, error);
-    }
-    if (status == STATUS_OK)
-        return compiled;
-    if (is_pocl && compiled->options)
-        pocl_cache_invalidate();
-    compiled_free(compiled);
-    return NULL;
-}
-
 void programs_visit(const struct device *device,
-                    void (*visit)(void *context, const char *file, const char *options, int edge),
-                    void *context)
+                    void (*visit)(void *context, const char *file, const char *options), void *context)
 {
     if (!device->store)
         return;
     pthread_mutex_lock(&device->store->lock);
-    for (const struct compiled_program *compiled = device->store->compiled; compiled;
-         compiled = compiled->next)
-        visit(context, compiled->file, compiled->options, compiled->edge);
+    for (const struct program *program = device->store->programs; program; program = program->next)
+        if (program->handle)
+            visit(context, program->source->name, program->options);
     pthread_mutex_unlock(&device->store->lock);
 }
 
-/* True if the program was compiled from this key. */
-static bool has_key(const struct compiled_program *compiled, const struct program_key *program_key)
+/* True if the key is the program's. */
+static bool has_key(const struct program *program, const struct program_key *key)
 {
-    return (compiled->edge < 0 || compiled->edge == program_key->edge) &&
-           strcmp(compiled->file, program_key->file) == 0 &&
-           strcmp(compiled->options, program_key->options) == 0;
+    return program->source == key->source && strcmp(program->options, key->options) == 0;
 }
 
-/* Returns the compiled program for a key, or NULL. Call with the store's lock held. */
-static struct compiled_program *find_compiled(const struct program_store *store,
-                                              const struct program_key *program_key)
+/* Returns the program of a key, and adds it to the store if necessary. NULL if out of memory. Call with the
+ * store's lock held. */
+static struct program *store_find(struct program_store *store, const struct program_key *key,
+                                  struct error *error)
 {
-    struct compiled_program *compiled = store->compiled;
-    while (compiled && !has_key(compiled, program_key))
-        compiled = compiled->next;
-    return compiled;
-}
-
-/* Adds a program to the device, and compiles it unless another device of the context has done so. Returns
- * NULL on failure. */
-static struct device_program *program_add(struct device *device, const struct program_key *program_key,
-                                          struct error *error)
-{
-    struct program_store *store = device->store;
-    struct device_program *program = allocate_zeroed(1, sizeof *program, "a program", error);
-    if (!program)
-        return NULL;
-    pthread_mutex_lock(&store->lock);
-    program->compiled = find_compiled(store, program_key);
-    if (!program->compiled) {
-        const double start = clock_seconds();
-        program->compiled = compile_program(device, program_key, error);
-        if (program->compiled) {
-            program->compiled->next = store->compiled;
-            store->compiled = program->compiled;
-            add_build_time(device, 1, clock_seconds() - start, start);
-        }
-    }
-    pthread_mutex_unlock(&store->lock);
-    if (!program->compiled) {
+    struct program *program = store->programs;
+    while (program && !has_key(program, key))
+        program = program->next;
+    if (program)
+        return program;
+    program = allocate_zeroed(1, sizeof *program, "a program", error);
+    char *options = program ? copy_text(key->options, error) : NULL;
+    if (!options) {
         free(program);
         return NULL;
     }
-    program->next = device->programs;
-    device->programs = program;
-    return program;
+    *program = (struct program){store->programs, key->source, options, NULL};
+    return store->programs = program;
 }
 
-void program_list_add(struct program_list *program_list, const struct program_key *program_key)
+enum status program_add(struct device *device, const struct program_key *program_key, struct error *error)
 {
-    const int count = program_list->count;
-    for (int i = 0; i < count; i++) {
-        const struct program_key *key = &program_list->keys[i];
-        if (key->edge == program_key->edge && strcmp(key->file, program_key->file) == 0 &&
-            strcmp(key->options, program_key->options) == 0)
-            return;
-    }
-    if (count == MAX_PROGRAM_LIST)
-        return;
-    program_list->keys[count] = *program_key;
-    program_list->keys[count].options = program_list->options[count];
-    snprintf(program_list->options[count], OPTIONS_SIZE, "%s", program_key->options);
-    program_list->count++;
+    pthread_mutex_lock(&device->store->lock);
+    const struct program *program = store_find(device->store, program_key, error);
+    pthread_mutex_unlock(&device->store->lock);
+    return program ? STATUS_OK : STATUS_FAILED;
 }
 
 /* A program that is compiled in parallel with others. */
 struct build_job {
     struct device *device;
-    struct program_key program_key;
-    struct compiled_program *compiled; /* result; NULL on failure */
-    double seconds;                    /* duration of the compilation */
+    struct program *program;
+    double seconds; /* duration of the compilation */
 };
 
 /* Compiles program `index` of an array of jobs. Failures are ignored: program_kernel tries again and reports
@@ -336,74 +262,71 @@ struct build_job {
 static enum status run_build_job(void *context, int index, struct error *error)
 {
     struct build_job *job = (struct build_job *)context + index;
-    double start = clock_seconds();
-    job->compiled = compile_program(job->device, &job->program_key, error);
+    const double start = clock_seconds();
+    program_compile(job->program, job->device, error);
     job->seconds = clock_seconds() - start;
     return STATUS_OK;
 }
 
-void programs_build(struct device *device, const struct program_list *program_list)
+void programs_build(struct device *device)
 {
-    struct build_job jobs[MAX_PROGRAM_LIST];
+    struct build_job jobs[MAX_BUILDS];
     struct thread_pool workers;
     struct error ignored;
     double slowest = 0, start = clock_seconds();
     int count = 0, built = 0;
-
-    /* Find the programs that are not compiled yet. */
     pthread_mutex_lock(&device->store->lock);
-    for (int i = 0; i < program_list->count; i++)
-        if (!find_compiled(device->store, &program_list->keys[i]))
-            jobs[count++] = (struct build_job){.device = device, .program_key = program_list->keys[i]};
-
-    /* Compile them, on GPUs in parallel. */
+    for (struct program *program = device->store->programs; program && count < MAX_BUILDS;
+         program = program->next)
+        if (!program->handle)
+            jobs[count++] = (struct build_job){.device = device, .program = program};
     thread_pool_open(&workers, (device->type & CL_DEVICE_TYPE_CPU) || count < 2 ? 1 : count);
     thread_pool_each(&workers, count, run_build_job, jobs, &ignored);
     thread_pool_close(&workers);
-
-    /* Add them to the store. */
     for (int i = 0; i < count; i++) {
-        if (!jobs[i].compiled)
-            continue;
-        jobs[i].compiled->next = device->store->compiled;
-        device->store->compiled = jobs[i].compiled;
         slowest = jobs[i].seconds > slowest ? jobs[i].seconds : slowest;
-        built++;
+        built += jobs[i].program->handle != NULL;
     }
     if (built > 0)
         add_build_time(device, built, slowest, start);
     pthread_mutex_unlock(&device->store->lock);
 }
 
+/* Returns the program of a key after it was compiled, or NULL on failure. */
+static const struct program *compiled_program(struct device *device, const struct program_key *program_key,
+                                              struct error *error)
+{
+    struct program_store *store = device->store;
+    const double start = clock_seconds();
+    pthread_mutex_lock(&store->lock);
+    struct program *program = store_find(store, program_key, error);
+    if (program && !program->handle && program_compile(program, device, error) == STATUS_OK)
+        add_build_time(device, 1, clock_seconds() - start, start);
+    pthread_mutex_unlock(&store->lock);
+    return program && program->handle ? program : NULL;
+}
+
 enum status program_kernel(struct device *device, const struct program_key *program_key, const char *name,
                            cl_kernel *kernel, struct error *error)
 {
-    /* Find the program, or add it. */
-    struct device_program *program = device->programs;
-    while (program && !has_key(program->compiled, program_key))
-        program = program->next;
-    if (!program)
-        program = program_add(device, program_key, error);
-    if (!program)
-        return STATUS_FAILED;
-
-    /* Find the kernel object, or create it. */
-    int i = 0;
-    while (i < MAX_KERNELS - 1 && program->names[i][0] && strcmp(program->names[i], name) != 0)
-        i++;
-    if (program->names[i][0] && strcmp(program->names[i], name) != 0)
-        return fail(error, STATUS_FAILED, "kernels/%s.cl has more than %d kernels", program_key->file,
-                    MAX_KERNELS);
-    if (!program->kernels[i]) {
+    struct device_kernel *known = device->kernels;
+    while (known && !(strcmp(known->name, name) == 0 && has_key(known->program, program_key)))
+        known = known->next;
+    if (!known) {
+        const struct program *program = compiled_program(device, program_key, error);
         cl_int code;
-        program->kernels[i] = clCreateKernel(program->compiled->handle, name, &code);
+        known = program ? allocate(sizeof *known, "a kernel", error) : NULL;
+        if (!known)
+            return STATUS_FAILED;
+        *known = (struct device_kernel){.next = device->kernels, .program = program, .name = name};
+        known->handle = clCreateKernel(program->handle, name, &code);
         if (code != CL_SUCCESS) {
-            program->kernels[i] = NULL;
+            free(known);
             return fail_opencl(error, code, "kernel %s of kernels/%s.cl (options %s)", name,
-                               program_key->file, program_key->options);
+                               program->source->name, program->options);
         }
-        snprintf(program->names[i], NAME_SIZE, "%s", name);
+        device->kernels = known;
     }
-    *kernel = program->kernels[i];
+    *kernel = known->handle;
     return STATUS_OK;
 }

@@ -1,9 +1,8 @@
 /* OpenCL programs, compiled from the embedded kernel texts at their first use and kept until the device
  * is closed.
  *
- * Compiled programs and the launch serializer belong to the context. All devices of the context
- * (device_share) use them, and the last one to call programs_free frees them. Kernel objects belong to their
- * device.
+ * Programs and the launch serializer belong to the context. All devices of the context (device_share) use
+ * them, and the last one to call programs_free frees them. Kernel objects belong to their device.
  *
  * Thread safety: devices of one context may call at the same time. Programs are compiled one after the other,
  * except in programs_build. */
@@ -12,36 +11,31 @@
 
 #include "device/device.h"
 #include "device/launch_serializer.h"
+#include "device/source.h"
 
-/* Input of a compilation: kernels/FILE.cl with its includes, build options, and the border rule (enum
- * edge), which has an effect only if the text includes edge.h. */
+/* Input of a compilation. */
 struct program_key {
-    const char *file, *options;
-    int edge;
+    const struct kernel_source *source;
+    const char *options; /* build options */
 };
 
-/* Finds kernel `name` of a program, and compiles the program at its first use. *kernel belongs to the device.
- * After a failure the message contains the file, the options and the compiler's log. */
+/* Returns the embedded text of that name. Fails if this build has none. */
+enum status source_find(const char *name, const struct kernel_source **source, struct error *error);
+
+/* Finds kernel `name`, a string literal, of a program, and compiles the program at its first use. *kernel
+ * belongs to the device. After a failure the message contains the file, the options and the compiler's log.
+ */
 enum status program_kernel(struct device *device, const struct program_key *program_key, const char *name,
                            cl_kernel *kernel, struct error *error);
 
-enum { MAX_PROGRAM_LIST = 16 };
+/* Adds a program to the store, for programs_build. `device` may be a dry-run device with the store of
+ * another device. */
+enum status program_add(struct device *device, const struct program_key *program_key, struct error *error);
 
-/* Programs that a dry run found, each once. Programs beyond MAX_PROGRAM_LIST are left out, and compiled at
- * their first use. Not to be copied: keys point into `options`. */
-struct program_list {
-    int count;
-    struct program_key keys[MAX_PROGRAM_LIST]; /* their files are string literals */
-    char options[MAX_PROGRAM_LIST][OPTIONS_SIZE];
-};
-
-/* Adds a program unless it is in the list or the list is full. */
-void program_list_add(struct program_list *program_list, const struct program_key *program_key);
-
-/* Compiles the programs of the list that are not compiled yet: on GPUs in parallel, which saves part of the
- * time; on CPU devices one after the other, as PoCL serializes clBuildProgram and generates code at the first
- * launch. Failures are reported by program_kernel. */
-void programs_build(struct device *device, const struct program_list *program_list);
+/* Compiles at most 16 programs of the store that are not compiled yet: on GPUs in parallel, which saves part
+ * of the time; on CPU devices one after the other, as PoCL serializes clBuildProgram and generates code at
+ * the first launch. Failures are reported by program_kernel. */
+void programs_build(struct device *device);
 
 /* Creates an empty store for the device's context. */
 enum status programs_begin(struct device *device, struct error *error);
@@ -50,10 +44,9 @@ enum status programs_begin(struct device *device, struct error *error);
 void programs_share(struct device *device);
 
 /* Calls `visit` with each program that a device of this context has compiled or loaded, with the store
- * locked. `edge` is -1 if the program does not depend on the border rule. */
+ * locked. */
 void programs_visit(const struct device *device,
-                    void (*visit)(void *context, const char *file, const char *options, int edge),
-                    void *context);
+                    void (*visit)(void *context, const char *file, const char *options), void *context);
 
 /* Returns the launch serializer of the device's context. */
 struct launch_serializer *programs_serializer(const struct device *device);

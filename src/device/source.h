@@ -3,10 +3,13 @@
 #ifndef CLIMG_DEVICE_SOURCE_H
 #define CLIMG_DEVICE_SOURCE_H
 
-/* The text of a program: kernels/NAME.cl with all its headers, each after a line "#line 1 "HEADER"". */
+#include <stdbool.h>
+
+/* The text of a program: kernels/NAME.cl with its headers, each once. */
 struct kernel_source {
     const char *name; /* "product_cpu"; "builtins.h" is the header for PoCL */
     const char *text;
+    bool has_edge; /* includes edge.h: the border rule is a build option */
 };
 
 /* All texts; ends with a NULL name. */

@@ -34,20 +34,29 @@ static int close_device(void **state)
     return 0;
 }
 
+static int program_count;
+
+static void count_program(void *context, const char *file, const char *options)
+{
+    (void)context, (void)options;
+    program_count += strcmp(file, "warp") == 0;
+}
+
 /* A warp has a border rule of its own. */
 static void program_is_listed_for_each_border_rule(void **state)
 {
-    static struct program_list list;
-    struct program_key key = {.file = "warp", .options = "-DLANES=1", .edge = 0};
+    struct program_key key;
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        key.edge = 0;
-        program_list_add(&list, &key);
-        key.edge = 3;
-        program_list_add(&list, &key);
+    assert_int_equal(source_find("warp", &key.source, &error), STATUS_OK);
+    for (int i = 0; i < 4; i++) {
+        key.options = i % 2 ? "-DLANES=1 -DEDGE=3" : "-DLANES=1 -DEDGE=0";
+        assert_int_equal(program_add(&device, &key, &error), STATUS_OK);
     }
-    assert_int_equal(list.count, 2);
-    assert_true(list.keys[0].edge == 0 && list.keys[1].edge == 3);
+    programs_visit(&device, count_program, NULL);
+    assert_int_equal(program_count, 0); /* none is compiled */
+    programs_build(&device);
+    programs_visit(&device, count_program, NULL);
+    assert_int_equal(program_count, 2);
 }
 
 static void failed_copy_is_no_kernel(void **state)
