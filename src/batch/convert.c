@@ -173,7 +173,7 @@ static enum status job_end_page(const struct job *job, struct worker *worker, co
     double since = clock_seconds();
     result_note_trailing(job, worker, result);
     enum status status = writer_end_page(page->writer, &result->error);
-    timing_add(page->timing, PHASE_ENCODE, "end", -1, since);
+    timing_add(run_timing(page->run), PHASE_ENCODE, "end", -1, since);
     return status;
 }
 
@@ -271,7 +271,7 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
         if (status == STATUS_OK)
             status = reader_read(job->reader, job->picture.samples, job->picture.size / page->out.height,
                                  page->out.height, &result->error);
-        timing_add(page->timing, PHASE_DECODE, "decode", -1, since);
+        timing_add(run_timing(page->run), PHASE_DECODE, "decode", -1, since);
         return status == STATUS_OK ? job_end_page(job, worker, page, result) : status;
     }
     status = worker->verifier.open ? verify_page(&worker->verifier, page, &result->error)
@@ -315,7 +315,6 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
     struct page page = {.run = &worker->run,
                         .plan = &plan,
                         .reader = job->reader,
-                        .timing = &worker->timing,
                         .watch = worker->context->progress && !is_chroma ? progress_rows : NULL,
                         .watcher = job,
                         .clipping = &result->clipping};

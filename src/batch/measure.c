@@ -108,7 +108,6 @@ static enum status measure_steps(const struct job *job, struct worker *worker, s
                                 .channels = out->channels,
                                 .alpha = out->alpha,
                                 .type = plan.out},
-                        .timing = &worker->timing,
                         .clipping = &ignored};
     page.input_conversion.rounded = plan_has_large_halo(&plan);
     page.input_conversion.opponent_in = plan.opponent_in;

@@ -106,7 +106,6 @@ static enum status open_run(struct worker *worker, struct error *error)
              (enum edge)worker->context->settings->edge);
     set_limits(worker);
     worker->run.jobs = worker->share.threads;
-    worker->run.timing = &worker->timing;
     worker->open = true;
     worker->has_device_name = true;
     return STATUS_OK;

@@ -355,7 +355,7 @@ static enum status load_page(const struct page *page, struct value *pyramid, str
         if (index + 1 == coefficients_page_count(shape))
             status = coefficients_check(*sum, &info->metadata, error);
     }
-    timing_add(page->timing, PHASE_DECODE, "decode", index, since);
+    timing_add(run_timing(page->run), PHASE_DECODE, "decode", index, since);
 
     /* Convert it. */
     if (status == STATUS_OK && (index == 0 || index % ORIENTATIONS == 1))
@@ -435,7 +435,7 @@ static enum status write_page(const struct page *page, const struct shape *shape
         status = writer_end_page(page->writer, error);
     if (!is_first) /* the first page borrows the metadata of page->out */
         metadata_free(&info.metadata);
-    timing_add(page->timing, PHASE_ENCODE, "encode", buffer->index, since);
+    timing_add(run_timing(page->run), PHASE_ENCODE, "encode", buffer->index, since);
     return status;
 }
 

@@ -142,7 +142,7 @@ static enum status read_pieces(struct flow *flow, unsigned char *to, int rows, b
         rows -= some;
         to += skip ? 0 : (size_t)some * pitch;
     }
-    timing_add(flow->page->timing, PHASE_DECODE, skip ? "skip" : "decode", flow->next_slice, since);
+    timing_add(run_timing(flow->page->run), PHASE_DECODE, skip ? "skip" : "decode", flow->next_slice, since);
     return status;
 }
 
@@ -286,7 +286,7 @@ static bool write_slot(struct flow *flow, struct slot *slot)
         const double since = clock_seconds();
         status = writer_write(flow->page->writer, slot->staging->host, flow->writer.pitch,
                               (uint32_t)(slot->rows.end - slot->rows.begin), &error);
-        timing_add(flow->page->timing, PHASE_ENCODE, "encode", slot->slice, since);
+        timing_add(run_timing(flow->page->run), PHASE_ENCODE, "encode", slot->slice, since);
     }
     if (status == STATUS_OK)
         queue_push(&flow->writer.idle, slot);
@@ -314,7 +314,7 @@ static enum status open_writer(struct flow *flow, struct error *error)
     enum status status = writer_begin_page(page->writer, &page->out, error);
     if (status != STATUS_OK)
         return status;
-    timing_add(page->timing, PHASE_ENCODE, "begin", -1, since);
+    timing_add(run_timing(page->run), PHASE_ENCODE, "begin", -1, since);
     status = io_thread_open(&flow->writer, &page->run->stagings,
                             transfer_pitch(shape->width, shape->channels, page->output_conversion.type),
                             page->plan->slice_rows, page->plan->slices > 1, error);

@@ -68,12 +68,11 @@ void samples_free(struct sample_array *values)
     *values = (struct sample_array){.count = 0};
 }
 
-struct page memory_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
-                        double exponent)
+struct page memory_page(struct run *run, const struct plan *plan, bool linear, double exponent)
 {
     const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
     const bool has_stages = plan->chain->count > 0;
-    struct page page = {.run = run, .plan = plan, .timing = timing};
+    struct page page = {.run = run, .plan = plan};
     page.out = (struct image_info){.width = (uint32_t)out->width,
                                    .height = (uint32_t)out->height,
                                    .channels = out->channels,
@@ -196,7 +195,6 @@ bool transfer_works(struct run *run)
                                      .rows = rows_full(1),
                                      .samples = &pixel};
     struct sample_array output = {.count = 0};
-    struct timing timing;
     struct plan plan;
     struct error ignored;
     if (plan_make(
@@ -205,11 +203,9 @@ bool transfer_works(struct run *run)
                 .chain = &none, .input = image_shape(&input.info), .in = SAMPLE_UINT8, .out = SAMPLE_UINT8},
             run, &ignored) != STATUS_OK)
         return false;
-    timing_begin(&timing, false);
-    const struct page page = memory_page(run, &plan, &timing, false, 0);
+    const struct page page = memory_page(run, &plan, false, 0);
     const bool works = run_in_memory("climg", &page, &input, 1, &output, &ignored) == STATUS_OK &&
                        output.count == 1 && output.bytes[0] == pixel;
-    timing_free(&timing);
     samples_free(&output);
     plan_free(&plan);
     return works;

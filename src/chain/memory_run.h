@@ -39,8 +39,7 @@ void samples_free(struct sample_array *values);
 
 /* Returns a page for a run in memory with this plan. Samples are converted as in files without --range.
  * `exponent` is of the power law of the transfer curve; 0 means sRGB's curve. */
-struct page memory_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
-                        double exponent);
+struct page memory_page(struct run *run, const struct plan *plan, bool linear, double exponent);
 
 /* Sends the inputs, one image or all `count` pages of a pyramid, through page->plan, and appends the values
  * of all output pages to `values`. The plan must not need rows that an input does not have. `name` begins

@@ -5,7 +5,6 @@
 #ifndef CLIMG_CHAIN_PAGE_H
 #define CLIMG_CHAIN_PAGE_H
 
-#include "base/timing.h"
 #include "chain/plan.h"
 #include "chain/transfer.h"
 #include "image/reader.h"
@@ -22,7 +21,6 @@ struct page {
     struct writer *writer; /* before the page to write */
     struct image_info out; /* the page to write; for a pyramid, the first one. Owns its metadata */
 
-    struct timing *timing;
     struct clipping *clipping; /* clipping counters, increased if output_conversion.counts_clipping */
     /* Called after each slice with the number of output rows enqueued so far, for a progress bar. `output` is
      * the shape of the whole output. May be NULL. */

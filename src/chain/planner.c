@@ -37,7 +37,7 @@ struct memory_need {
     uint64_t largest;    /* largest allocation of `planes` */
     uint64_t staging;    /* staging buffers */
     uint64_t kept_input; /* part of `staging`: the whole input, if the first step moves samples */
-    uint64_t codecs; /* reader and writer, and input rows that are kept for the next slice (flow.c) */
+    uint64_t codecs;     /* reader and writer, and input rows that are kept for the next slice (flow.c) */
 };
 
 /* Returns the bytes of the staging buffers at one end of the chain: for `rows` rows of an image, or for the

@@ -190,11 +190,10 @@ static enum status run_piece(struct page_tap *tap, struct piece *piece, struct e
     plan_set_part(&part, piece->out);
     page.run = &tap->verifier->run;
     page.plan = &part;
-    page.timing = &tap->verifier->timing;
     page.output_conversion.counts_clipping = false;
     enum status status =
         run_in_memory("--verify", &page, piece->inputs, (size_t)tap->in_pages, &piece->recomputed, error);
-    timing_add_within(tap->page->timing, PHASE_VERIFY, PHASE_ENCODE, "verify", since);
+    timing_add_within(run_timing(tap->page->run), PHASE_VERIFY, PHASE_ENCODE, "verify", since);
     return status;
 }
 

@@ -441,7 +441,7 @@ static enum status info_find_noise(struct noise_finder *finder, const struct com
     if (status != STATUS_OK)
         return status;
     /* Analyse the page, whose reader is the file. Nothing is written. */
-    struct page page = memory_page(&worker->run, &plan, &worker->timing, false, 0);
+    struct page page = memory_page(&worker->run, &plan, false, 0);
     page.input_conversion.premultiplied = info->premultiplied;
     page.reader = reader;
     status = analyse_page(&page, 0, error);

@@ -5,6 +5,8 @@
  * as the planner limits the passes. */
 #include "engine/run.h"
 
+#include "device/event_log.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,10 +19,15 @@ void run_init(struct run *run, struct device *device, enum memory memory, enum e
     run->pool.poison = device->environment->poison;
 }
 
+struct timing *run_timing(const struct run *run)
+{
+    return run->device->event_log->timing;
+}
+
 void run_add_host_time(struct run *run, enum phase phase, const char *what, double since)
 {
-    if (run->timing)
-        timing_add(run->timing, phase, what, -1, since);
+    if (run_timing(run))
+        timing_add(run_timing(run), phase, what, -1, since);
 }
 
 void run_free(struct run *run)

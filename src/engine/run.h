@@ -180,12 +180,11 @@ struct run {
     /* Set by the worker. */
     struct device *device; /* not owned */
     struct run_limits limits;
-    enum memory memory;    /* kind of memory for planes */
-    enum edge edge;        /* --edge */
-    int jobs;              /* host threads, including the calling one */
-    struct timing *timing; /* may be NULL */
-    bool is_merged;        /* the page will be merged with others (struct merge of stage.h) */
-    size_t input;          /* if is_merged: index of the page's input in struct input_series */
+    enum memory memory; /* kind of memory for planes */
+    enum edge edge;     /* --edge */
+    int jobs;           /* host threads, including the calling one */
+    bool is_merged;     /* the page will be merged with others (struct merge of stage.h) */
+    size_t input;       /* if is_merged: index of the page's input in struct input_series */
 
     /* Memory that outlives a page. */
     struct pool pool;
@@ -202,6 +201,9 @@ struct run {
 
 /* Initialises a run. The device must outlive it. */
 void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge);
+
+/* Returns the timing of the device's event log; may be NULL. */
+struct timing *run_timing(const struct run *run);
 
 /* Frees all memory of the run. The device's queues must be empty. */
 void run_free(struct run *run);

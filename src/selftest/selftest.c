@@ -82,8 +82,8 @@ static void run_once(struct selftest_run *run, const struct test_case *test_case
     char text[256];
     bool sliced = false;
     struct error run_error = {.text = ""};
-    const bool has_run = test_case_run(test_case, chain, &run->runs[memory], &run->timing, slice, &sliced,
-                                       &comparison, &run_error) == STATUS_OK;
+    const bool has_run = test_case_run(test_case, chain, &run->runs[memory], slice, &sliced, &comparison,
+                                       &run_error) == STATUS_OK;
     if (slice > 0 && !sliced && has_run)
         return;
     run->tried++;

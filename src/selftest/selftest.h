@@ -86,7 +86,6 @@ struct comparison {
  * compares the output. Sets *sliced to true if there is more than one slice. If `slice` is above 0 and there
  * is only one slice, runs nothing. Fails if the device cannot run the case. */
 enum status test_case_run(const struct test_case *test_case, const struct chain *chain, struct run *run,
-                          struct timing *timing, int slice, bool *sliced, struct comparison *comparison,
-                          struct error *error);
+                          int slice, bool *sliced, struct comparison *comparison, struct error *error);
 
 #endif

@@ -273,11 +273,11 @@ static struct comparison compare_output(const struct test_case *test_case, const
 
 /* Generates the input pages, runs the plan on them, and compares the output with the answers. */
 static enum status run_plan(const struct test_case *test_case, const struct plan *plan, struct run *run,
-                            struct timing *timing, struct input_page *inputs, int pages,
-                            struct comparison *comparison, struct error *error)
+                            struct input_page *inputs, int pages, struct comparison *comparison,
+                            struct error *error)
 {
     /* Test cases of linear light have no stage: convert as if there were one. */
-    struct page page = memory_page(run, plan, timing, test_case->linear, test_case->exponent);
+    struct page page = memory_page(run, plan, test_case->linear, test_case->exponent);
     page.input_conversion.linear = page.output_conversion.linear = test_case->linear;
     struct sample_array numbers = {.count = 0};
     enum status status = STATUS_OK;
@@ -295,8 +295,7 @@ static enum status run_plan(const struct test_case *test_case, const struct plan
 }
 
 enum status test_case_run(const struct test_case *test_case, const struct chain *chain, struct run *run,
-                          struct timing *timing, int slice, bool *sliced, struct comparison *comparison,
-                          struct error *error)
+                          int slice, bool *sliced, struct comparison *comparison, struct error *error)
 {
     struct plan plan;
     const struct shape in = {.kind = test_case->levels > 0 ? KIND_PYRAMID : KIND_IMAGE,
@@ -321,8 +320,7 @@ enum status test_case_run(const struct test_case *test_case, const struct chain 
     *sliced = plan.slices > 1;
     if (slice == 0 || *sliced) {
         struct input_page *inputs = allocate_zeroed((size_t)pages, sizeof *inputs, "pages", error);
-        status = inputs ? run_plan(test_case, &plan, run, timing, inputs, pages, comparison, error)
-                        : STATUS_FAILED;
+        status = inputs ? run_plan(test_case, &plan, run, inputs, pages, comparison, error) : STATUS_FAILED;
         for (int i = 0; inputs && i < pages; i++)
             input_page_free(&inputs[i]);
         free(inputs);

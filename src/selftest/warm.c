@@ -136,9 +136,9 @@ static struct image_info input_info(const char *path)
 
 /* Plans and runs a chain on a page. `file_type` is the sample type of the command's input file, which differs
  * from the page's after a merge; `output_type` is that of the output. */
-static enum status run_chain(struct run *run, struct timing *timing, const struct settings *settings,
-                             const struct chain *chain, const struct input_page *input,
-                             enum sample_type file_type, enum sample_type output_type, struct error *error)
+static enum status run_chain(struct run *run, const struct settings *settings, const struct chain *chain,
+                             const struct input_page *input, enum sample_type file_type,
+                             enum sample_type output_type, struct error *error)
 {
     struct plan plan;
     struct sample_array output = {.count = 0};
@@ -149,7 +149,7 @@ static enum status run_chain(struct run *run, struct timing *timing, const struc
         run, error);
     if (status != STATUS_OK)
         return status;
-    struct page page = memory_page(run, &plan, timing, settings->linear, 0);
+    struct page page = memory_page(run, &plan, settings->linear, 0);
     page.output_conversion.counts_clipping =
         transfer_clips(file_type, output_type, chain_caps(chain).amplifies);
     run->prebuilt = false; /* compile all programs of this chain before its first launch, as a command does */
@@ -180,11 +180,9 @@ static enum status run_on_texture(struct worker *worker, const struct chain *cha
             ((float *)(void *)input.samples)[i] = (float)value / 255;
     }
     if (status == STATUS_OK)
-        status =
-            run_chain(&worker->run, &worker->timing, settings, chain, &input, file_type, output_type, error);
+        status = run_chain(&worker->run, settings, chain, &input, file_type, output_type, error);
     if (status == STATUS_OK && verifier)
-        status = run_chain(&verifier->run, &verifier->timing, settings, chain, &input, file_type, output_type,
-                           error);
+        status = run_chain(&verifier->run, settings, chain, &input, file_type, output_type, error);
     input_page_free(&input);
     return status;
 }
