@@ -241,19 +241,11 @@ static enum status dry_run_slices(const struct plan *plan, struct run *run, cons
     return status;
 }
 
-/* Updates the result by the pool's allocations, and frees them: real runs free the memory of an analysis pass
- * before the next pass, too. */
-static void dry_run_record(struct run *run, struct dry_run_memory *result)
-{
-    result->planes = run->pool.allocated > result->planes ? run->pool.allocated : result->planes;
-    result->largest = run->pool.largest > result->largest ? run->pool.largest : result->largest;
-    pool_clear(&run->pool);
-}
-
-/* Runs the analysis pass of a step: its parts, and its end, whose memory is counted separately. */
+/* Runs the analysis pass of a step: its parts, and its end. The memory of each is freed before the next, as
+ * in real runs. */
 static enum status dry_run_analysis(const struct plan *plan, size_t step, struct run *run,
                                     const struct conversion *from, const struct conversion *to, int slices,
-                                    struct dry_run_memory *result, struct error *error)
+                                    struct error *error)
 {
     struct chain before;
     struct plan analysis;
@@ -261,11 +253,11 @@ static enum status dry_run_analysis(const struct plan *plan, size_t step, struct
     enum status status = analysis_begin(&analysis, run, error);
     if (status == STATUS_OK)
         status = dry_run_slices(&analysis, run, from, to, slices, error);
-    dry_run_record(run, result);
+    pool_clear(&run->pool);
     run->pool.headroom = 1;
     if (status == STATUS_OK)
         status = analysis_end(&analysis, run, error);
-    dry_run_record(run, result);
+    pool_clear(&run->pool);
     return status;
 }
 
@@ -280,14 +272,13 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
     imaginary.event_log = &event_log;
     imaginary.store = adds_programs ? run->device->store : NULL;
     run_init(&dry, &imaginary, run->memory, run->edge);
-    *result = (struct dry_run_memory){0};
     enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++)
         if (plan_needs_analysis(plan, i))
-            status = dry_run_analysis(plan, i, &dry, from, to, slices, result, error);
+            status = dry_run_analysis(plan, i, &dry, from, to, slices, error);
     if (status == STATUS_OK)
         status = dry_run_slices(plan, &dry, from, to, slices, error);
-    dry_run_record(&dry, result);
+    *result = (struct dry_run_memory){dry.pool.peak, dry.pool.largest};
     run_free_analysis_results(&dry);
     run_free(&dry);
     return status;

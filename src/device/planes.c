@@ -187,6 +187,7 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
         entry->next = pool->entries;
         pool->entries = entry;
         pool->allocated += entry->size;
+        pool->peak = pool->allocated > pool->peak ? pool->allocated : pool->peak;
         pool->largest = entry->size > pool->largest ? entry->size : pool->largest;
     }
     entry->is_acquired = entry->is_recent = true;

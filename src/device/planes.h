@@ -56,6 +56,7 @@ struct pool {
     /* Set by the pool. */
     struct pool_entry *entries;
     size_t allocated; /* bytes of all allocations */
+    size_t peak;      /* most bytes of all allocations at one time so far */
     size_t largest;   /* bytes of the largest allocation so far */
 };
 

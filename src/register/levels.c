@@ -323,19 +323,20 @@ enum status row_filter_make(struct row_filter *filter, const struct line_filter 
                             struct error *error)
 {
     const int outputs = ceil_div(width, line->step);
-    size_t rows = 2 * (size_t)line->count * (size_t)outputs;
+    const size_t margin = (size_t)line->count, rows = 2 * (size_t)line->count * (size_t)outputs;
     *filter = (struct row_filter){.line = *line, .width = width, .height = height, .outputs = outputs};
-    filter->product = allocate(((size_t)width + rows) * sizeof *filter->product, "rows of brightness", error);
-    if (!filter->product)
+    filter->rows = allocate_zeroed(rows + margin + (size_t)width + margin, sizeof *filter->rows,
+                                   "rows of brightness", error);
+    if (!filter->rows)
         return STATUS_FAILED;
-    filter->rows = filter->product + width;
+    filter->product = filter->rows + rows + margin;
     return STATUS_OK;
 }
 
 void row_filter_free(struct row_filter *filter)
 {
-    free(filter->product);
-    filter->product = NULL;
+    free(filter->rows);
+    filter->rows = NULL;
 }
 
 int row_filter_end(const struct row_filter *filter, int y)
@@ -362,42 +363,24 @@ static void add_every_second(float tap, const float *restrict from, float *restr
         to[x] += tap * from[2 * (size_t)x];
 }
 
-/* Returns output i of a line. Samples beyond the ends are 0. */
-static float sum_clipped(const struct line_filter *line, const float *samples, int length, int i)
+/* Filters a row. Each tap is added to all outputs in a loop that compilers vectorize. `samples` has a margin
+ * of zeros at both ends. */
+static void sum_along(const struct line_filter *line, const float *samples, float *sums, int outputs)
 {
-    float sum = 0;
-    for (int k = 0, at = line->step * i + line->start; k < line->count; k++, at++)
-        if (at >= 0 && at < length)
-            sum += line->taps[k] * samples[at];
-    return sum;
-}
-
-/* Filters a row. Outputs [begin, end) read no sample beyond the ends: each tap is added to all of them in a
- * loop that compilers vectorize, in the same order of sums as output by output. */
-static void sum_along(const struct line_filter *line, const float *samples, int length, float *sums,
-                      int outputs)
-{
-    int begin = (line->step - 1 - line->start) / line->step, space = length - line->count - line->start;
-    int end = space < 0 ? 0 : space / line->step + 1;
-    begin = begin < outputs ? begin : outputs;
-    end = end < begin ? begin : end < outputs ? end : outputs;
-    for (int i = 0; i < begin; i++)
-        sums[i] = sum_clipped(line, samples, length, i);
-    for (int i = end; i < outputs; i++)
-        sums[i] = sum_clipped(line, samples, length, i);
-    memset(sums + begin, 0, (size_t)(end - begin) * sizeof *sums);
-    for (int k = 0; k < line->count && begin < end; k++)
-        (line->step == 1 ? add_row : add_every_second)(
-            line->taps[k], samples + line->step * begin + line->start + k, sums + begin, end - begin);
+    memset(sums, 0, (size_t)outputs * sizeof *sums);
+    for (int k = 0; k < line->count; k++)
+        (line->step == 1 ? add_row : add_every_second)(line->taps[k], samples + line->start + k, sums,
+                                                       outputs);
 }
 
 void row_filter_add(struct row_filter *filter, int y, const float *values, const float *weights)
 {
-    float *sums = ring_row(filter, y);
+    float *sums = ring_row(filter, y), *product = filter->product;
     for (int x = 0; x < filter->width; x++)
-        filter->product[x] = values[x] * weights[x];
-    sum_along(&filter->line, filter->product, filter->width, sums, filter->outputs);
-    sum_along(&filter->line, weights, filter->width, sums + filter->outputs, filter->outputs);
+        product[x] = values[x] * weights[x];
+    sum_along(&filter->line, product, sums, filter->outputs);
+    memcpy(product, weights, (size_t)filter->width * sizeof *product);
+    sum_along(&filter->line, product, sums + filter->outputs, filter->outputs);
 }
 
 void row_filter_output(const struct row_filter *filter, int y, float *values, float *weights)

@@ -96,8 +96,8 @@ struct row_filter {
     struct line_filter line; /* for both axes */
     int width, height;       /* of the source */
     int outputs;             /* width of the result */
-    float *product;          /* one source row: values times weights; owned */
-    float *rows; /* ring of line.count rows, each values and weights; row y is at y % line.count */
+    float *rows;    /* ring of line.count rows, each values and weights; row y is at y % line.count; owned */
+    float *product; /* one source row between zeros: values times weights, or weights */
 };
 
 /* Starts a filter of a source of width x height. The taps must outlive it. Free it also after a failure. */
