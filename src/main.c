@@ -42,8 +42,8 @@ static void report_error(const struct error *error)
 }
 
 /* Removes temporary files, prints the progress of a batch, and ends the process by the signal. Called by the
- * thread that waits for signals. Also a signal handler, for crashes in any thread, and for all signals if
- * that thread cannot be started: it calls only async-signal-safe functions. */
+ * thread that waits for signals. Also the signal handler for crashes in any thread: it calls only
+ * async-signal-safe functions. */
 static void end_by_signal(int number)
 {
     sigset_t one;
@@ -90,26 +90,15 @@ static void block_signals(void)
     pthread_sigmask(SIG_BLOCK, &waited_signals, NULL);
 }
 
-/* Starts the thread that waits for signals. Handlers are used only if the thread cannot be started: LLVM, in
- * OpenCL drivers, replaces them, and the first SIGQUIT or SIGXCPU would be lost. */
-static void handle_signals(void)
+/* Starts the thread that waits for signals. Handlers would not do: LLVM, in OpenCL drivers, replaces them,
+ * and the first SIGQUIT or SIGXCPU would be lost. */
+static enum status handle_signals(struct error *error)
 {
-    struct sigaction action = {.sa_handler = end_by_signal};
-    struct error ignored;
     pthread_t thread;
-    if (thread_start(&thread, await_signals, NULL, &ignored) == STATUS_OK) {
+    enum status status = thread_start(&thread, await_signals, NULL, error);
+    if (status == STATUS_OK)
         pthread_detach(thread);
-        return;
-    }
-
-    /* Without the thread, install handlers. SIGNAL_COMPILING remains blocked: progress_show_compiling is no
-     * handler. */
-    action.sa_mask = waited_signals;
-    sigdelset(&waited_signals, SIGNAL_COMPILING);
-    for (int number = 1; number < NSIG; number++)
-        if (sigismember(&waited_signals, number) == 1)
-            sigaction(number, &action, NULL);
-    pthread_sigmask(SIG_UNBLOCK, &waited_signals, NULL);
+    return status;
 }
 
 /* An exit handler: prints why the program ends if a driver called exit(), as LLVM does if it cannot write to
@@ -142,7 +131,8 @@ static enum status prepare_process(const struct command *command, const struct j
     if (!settings->dry_run && !settings->compare && !settings->check)
         pocl_cache_open(&settings->environment, settings->verbose, settings->quiet);
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
-    handle_signals();
+    if (status == STATUS_OK)
+        status = handle_signals(error);
     /* batch_run calls device_select_drivers itself, after it has estimated the work. --info --measure has
      * little work: `none`. */
     if (status == STATUS_OK && !settings->dry_run && (!list || settings->info != INFO_ABSENT))
