@@ -2,10 +2,9 @@
  *
  *     for each stage ─▶ example ─▶ image kind ─▶ unsliced, in slices: parse ─▶ plan ─▶ run in memory
  *
- * An image kind is a number of channels and a sample type. Each example runs on the kind of its own input
- * file and on the usual kinds, unsliced and in slices, as all of these may need different programs. The
- * images are 192x160, the smallest size at which all kernels of the examples still run. Other files that
- * examples read are replaced by files in memory.
+ * An image kind is a number of channels and a sample type. Each example runs on the usual kinds, unsliced and
+ * in slices, as all of these may need different programs. The images are 192x160, the smallest size at which
+ * all kernels of the examples still run. Other files that examples read are replaced by files in memory.
  */
 #include "base/text.h"
 #include "base/timing.h"
@@ -22,18 +21,6 @@
 #include <unistd.h>
 
 enum { MAX_WORDS = 64, WIDTH = 192, HEIGHT = 160 /* pixels */ };
-
-/* Input files of examples that are not 8-bit RGB. */
-static const struct {
-    const char *path;
-    int channels;
-    enum sample_type type;
-} input_files[] = {
-    {"samples/soft-alpha.png", 4, SAMPLE_UINT8},
-    {"samples/zoneplate.png", 1, SAMPLE_UINT8},
-    {"samples/cells.png", 1, SAMPLE_UINT8},
-    {"samples/gradient16.png", 1, SAMPLE_UINT16},
-};
 
 static const struct image_info usual_kinds[] = {
     {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_UINT8},
@@ -57,7 +44,7 @@ struct warming {
     struct worker worker;
     char kernel[32], reference[32]; /* paths of files in memory: the kernel and the reference picture */
     FILE *out;
-    size_t count, failed; /* number of examples so far, and of those that failed on their own kind of image */
+    size_t count, failed; /* number of examples so far, and of those that failed */
 };
 
 /* Returns an 8-bit sample of a smooth texture, which has enough structure for estimates and alignment. */
@@ -119,19 +106,6 @@ static char *replace_files(const struct warming *warming, const char *command, s
     return text;
 }
 
-/* Returns the properties of the image that replaces an example's input file. */
-static struct image_info input_info(const char *path)
-{
-    struct image_info info = {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_UINT8};
-    for (size_t i = 0; i < sizeof input_files / sizeof input_files[0]; i++)
-        if (strcmp(input_files[i].path, path) == 0) {
-            info.channels = input_files[i].channels;
-            info.alpha = info.channels == 4;
-            info.type = input_files[i].type;
-        }
-    return info;
-}
-
 /* ---------------------------------------------------------------- running an example */
 
 /* Plans and runs a chain on a page. `file_type` is the sample type of the command's input file, which differs
@@ -187,14 +161,13 @@ static enum status run_on_texture(struct worker *worker, const struct chain *cha
     return status;
 }
 
-/* Runs a parsed example on an image of this kind. If `kind` is NULL, uses the kind of the example's input
- * file. */
+/* Runs a parsed example on an image of this kind. */
 static enum status run_command(struct worker *worker, struct command *command, const struct image_info *kind,
                                struct error *error)
 {
     struct chain chain = {.count = 0};
     const struct settings *settings = worker->context->settings;
-    struct image_info info = kind ? *kind : input_info(command->inputs[0]);
+    struct image_info info = *kind;
     const enum sample_type file_type = info.type, output_type = settings_type(&command->settings, file_type);
 
     /* Use the border rule of the example, or else the rule of the command line. */
@@ -250,42 +223,44 @@ static enum status run_example(struct warming *warming, const char *text, const 
     return status;
 }
 
-/* Runs an example unsliced, and in slices like a large image. */
-static enum status run_both_ways(struct warming *warming, const char *text, const struct image_info *kind,
-                                 struct error *error)
+/* Returns the number of programs that were built, and the time. */
+static struct timing_sum builds(struct worker *worker)
 {
-    warming->settings->environment.slice = 0;
-    enum status status = run_example(warming, text, kind, error);
-    warming->settings->environment.slice = HEIGHT / 2;
-    return status == STATUS_OK ? run_example(warming, text, kind, error) : status;
+    struct timing_sum sum = timing_phase(&worker->timing, PHASE_BUILD);
+    const struct timing_sum verifier = timing_phase(&worker->verifier.timing, PHASE_BUILD);
+    sum.seconds += verifier.seconds;
+    sum.count += verifier.count;
+    return sum;
 }
 
-/* Runs and prints the examples of a stage, each on all image kinds. An example fails only on its own kind: a
- * stage may not support a usual kind. */
+/* Runs and prints the examples of a stage: on each image kind, unsliced and in slices like a large image. An
+ * example fails if it fails on all kinds, as a stage may not support some. */
 static void run_examples(struct warming *warming, const struct stage *stage)
 {
-    struct timing *timing = &warming->worker.timing, *verifier = &warming->worker.verifier.timing;
-    const bool linear = warming->settings->linear;
+    enum { KINDS = sizeof usual_kinds / sizeof usual_kinds[0] };
+    struct settings *settings = warming->settings;
+    const bool linear = settings->linear;
     for (const struct example *example = stage->examples; example->command; example++) {
         struct error error = {.text = ""};
-        const double before =
-            timing_phase(timing, PHASE_BUILD).seconds + timing_phase(verifier, PHASE_BUILD).seconds;
-        for (size_t i = 0; i < sizeof usual_kinds / sizeof usual_kinds[0]; i++)
-            run_both_ways(warming, example->command, &usual_kinds[i], &error);
-
-        /* With --linear the stages read and write planes instead of samples, so the programs are those for
-         * the middle of a chain. */
-        warming->settings->linear = true;
-        run_both_ways(warming, example->command, &usual_kinds[0], &error);
-        warming->settings->linear = linear;
-
-        const bool done = run_both_ways(warming, example->command, NULL, &error) == STATUS_OK;
-        const double after =
-            timing_phase(timing, PHASE_BUILD).seconds + timing_phase(verifier, PHASE_BUILD).seconds;
+        bool done = false;
+        const double before = builds(&warming->worker).seconds;
+        for (int i = 0; i <= KINDS; i++) {
+            /* At last with --linear: the stages then read and write planes instead of samples, so the
+             * programs are those for the middle of a chain. */
+            settings->linear = linear || i == KINDS;
+            settings->environment.slice = 0;
+            enum status status = run_example(warming, example->command, &usual_kinds[i % KINDS], &error);
+            settings->environment.slice = HEIGHT / 2;
+            if (status == STATUS_OK)
+                status = run_example(warming, example->command, &usual_kinds[i % KINDS], &error);
+            done = done || status == STATUS_OK;
+        }
+        settings->linear = linear;
         warming->count++;
         warming->failed += !done;
         if (done)
-            fprintf(warming->out, "%-18s %6.2f s  %s\n", stage->name, after - before, example->command);
+            fprintf(warming->out, "%-18s %6.2f s  %s\n", stage->name,
+                    builds(&warming->worker).seconds - before, example->command);
         else
             fprintf(warming->out, "%-18s   failed  %s: %s\n", stage->name, example->command, error.text);
         fflush(warming->out);
@@ -311,10 +286,8 @@ static enum status warm_device(struct command *command, const char *name, FILE *
         for (const struct stage *const *stage = stages; *stage; stage++)
             if (stage_is_selected(&command->settings.environment, (*stage)->name))
                 run_examples(&warming, *stage);
-        fprintf(out, "%d programs, %zu examples: %.1f s\n",
-                timing_phase(&worker->timing, PHASE_BUILD).count +
-                    timing_phase(&worker->verifier.timing, PHASE_BUILD).count,
-                warming.count, clock_seconds() - start);
+        fprintf(out, "%d programs, %zu examples: %.1f s\n", builds(worker).count, warming.count,
+                clock_seconds() - start);
         device_finish(&worker->device);
         if (warming.failed > 0)
             status = fail(error, STATUS_FAILED, "%zu of %zu examples failed", warming.failed, warming.count);
