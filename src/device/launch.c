@@ -11,11 +11,9 @@
 #include "device/launch.h"
 
 #include "base/timing.h"
-#include "device/compiling.h"
 #include "device/event_log.h"
 #include "device/program.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Seconds. A longer enqueue is timed as compilation: PoCL generates native code for a work-group size at the
@@ -91,39 +89,23 @@ static size_t round_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* Enqueues the kernel. *seconds receives the duration of the call, which may compile. */
-static cl_int enqueue_now(const struct device *device, cl_kernel kernel, const size_t grid[3],
-                          const size_t group[3], cl_event *event, double *seconds)
+/* Enqueues the kernel; only drivers of CPU devices need the launch serializer. *seconds receives the duration
+ * of the call, which may compile, without the execution of an exclusive launch. */
+static cl_int enqueue_timed(const struct device *device, struct launch_request *request, cl_event *event,
+                            double *seconds)
 {
     const double start = clock_seconds();
-    compiling_begin();
-    cl_int code = clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, grid, group, 0, NULL, event);
-    compiling_end();
-    *seconds = clock_seconds() - start;
-    return code;
-}
-
-/* Enqueues the kernel when the serializer permits. *seconds receives the duration of the call, which may
- * compile. An exclusive launch has finished on return, so its execution is not counted. */
-static cl_int enqueue_serialized(const struct device *device, const char *name, cl_kernel kernel,
-                                 const size_t grid[3], const size_t group[3], cl_event *event,
-                                 double *seconds)
-{
-    struct launch_request request = {
-        .kernel = name, .group = {group[0], group[1]}, .grid = grid[0] > grid[1] ? grid[0] : grid[1]};
-    clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(cl_program), &request.program, NULL);
-    cl_int code = serializer_begin(programs_serializer(device), &request);
-    const double start = clock_seconds();
-    if (code == CL_SUCCESS)
-        code = enqueue_now(device, kernel, grid, group, event, seconds);
-    code = serializer_end(programs_serializer(device), &request, device->queue, code);
-    if (code != CL_SUCCESS || !request.is_exclusive)
-        return code;
-
     cl_ulong began = 0, ended = 0;
-    clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_START, sizeof began, &began, NULL);
-    clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_END, sizeof ended, &ended, NULL);
-    *seconds = fmax(*seconds, clock_seconds() - start - 1e-9 * (double)(ended - began));
+    bool is_exclusive;
+    clGetKernelInfo(request->kernel, CL_KERNEL_PROGRAM, sizeof request->program, &request->program, NULL);
+    const cl_int code =
+        serializer_enqueue((device->type & CL_DEVICE_TYPE_CPU) ? programs_serializer(device) : NULL, request,
+                           event, &is_exclusive);
+    if (code == CL_SUCCESS && is_exclusive) {
+        clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_START, sizeof began, &began, NULL);
+        clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_END, sizeof ended, &ended, NULL);
+    }
+    *seconds = clock_seconds() - start - 1e-9 * (double)(ended - began);
     return code;
 }
 
@@ -146,20 +128,23 @@ static enum status enqueue_kernel(struct device *device, const struct kernel_lau
     /* Compute the grid: one work-item per vector, rounded up to whole groups. */
     int lanes = launch_lanes(device, work->memory, work->vector_width);
     struct launch_config config = work_launch_config(device, work);
-    size_t group[3] = {(size_t)config.group[0], (size_t)config.group[1], 1};
-    size_t grid[3] = {round_up(((size_t)work->width + (size_t)lanes - 1) / (size_t)lanes, group[0]),
-                      round_up((size_t)work->height, group[1]), (size_t)work->depth};
+    struct launch_request request = {.queue = device->queue,
+                                     .kernel = kernel,
+                                     .name = work->kernel,
+                                     .group = {(size_t)config.group[0], (size_t)config.group[1], 1}};
+    size_t *group = request.group, *grid = request.grid;
+    grid[0] = round_up(((size_t)work->width + (size_t)lanes - 1) / (size_t)lanes, group[0]);
+    grid[1] = round_up((size_t)work->height, group[1]);
+    grid[2] = (size_t)work->depth;
     if (loops_over_group(device, work)) {
         grid[0] /= group[0];
         group[0] = 1;
     }
 
-    /* Enqueue. Only drivers of CPU devices need the launch serializer. */
+    /* Enqueue. */
     cl_event event = NULL;
-    double seconds = 0;
-    cl_int code = (device->type & CL_DEVICE_TYPE_CPU)
-                      ? enqueue_serialized(device, work->kernel, kernel, grid, group, &event, &seconds)
-                      : enqueue_now(device, kernel, grid, group, &event, &seconds);
+    double seconds;
+    const cl_int code = enqueue_timed(device, &request, &event, &seconds);
     if (code != CL_SUCCESS && event)
         clReleaseEvent(event);
     if (code != CL_SUCCESS)

@@ -6,36 +6,29 @@
  * some tens in a long batch, so it is searched linearly. */
 #include "device/launch_serializer.h"
 
+#include "device/compiling.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-/* A registered queue. */
-struct serializer_queue {
-    struct serializer_queue *next;
-    cl_command_queue queue;
-};
 
 /* Largest grid that a kernel was launched over, per group size. */
 struct largest_grid {
     struct largest_grid *next;
     cl_program program;
-    const char *kernel; /* a string literal */
-    size_t group[2], grid;
+    const char *name;      /* of the kernel; a string literal */
+    size_t group[2], side; /* the larger side of the grid */
 };
 
 void serializer_init(struct launch_serializer *serializer)
 {
-    *serializer = (struct launch_serializer){.queues = NULL};
+    serializer->count = 0;
+    serializer->largest = NULL;
+    serializer->failure = CL_SUCCESS;
     pthread_rwlock_init(&serializer->lock, NULL);
 }
 
 void serializer_free(struct launch_serializer *serializer)
 {
-    while (serializer->queues) {
-        struct serializer_queue *next = serializer->queues->next;
-        free(serializer->queues);
-        serializer->queues = next;
-    }
     while (serializer->largest) {
         struct largest_grid *next = serializer->largest->next;
         free(serializer->largest);
@@ -47,27 +40,30 @@ void serializer_free(struct launch_serializer *serializer)
 enum status serializer_add_queue(struct launch_serializer *serializer, cl_command_queue queue,
                                  struct error *error)
 {
-    struct serializer_queue *one = allocate(sizeof *one, "the list of queues", error);
-    if (!one)
-        return STATUS_FAILED;
     pthread_rwlock_wrlock(&serializer->lock);
-    *one = (struct serializer_queue){.next = serializer->queues, .queue = queue};
-    serializer->queues = one;
+    const bool has_room = serializer->count < MAX_QUEUES;
+    if (has_room)
+        serializer->queues[serializer->count++] = queue;
     pthread_rwlock_unlock(&serializer->lock);
-    return STATUS_OK;
+    return has_room ? STATUS_OK
+                    : fail(error, STATUS_FAILED, "more than %d queues for one device", MAX_QUEUES);
 }
 
 void serializer_remove_queue(struct launch_serializer *serializer, cl_command_queue queue)
 {
     pthread_rwlock_wrlock(&serializer->lock);
-    struct serializer_queue **link = &serializer->queues;
-    while (*link && (*link)->queue != queue)
-        link = &(*link)->next;
-    struct serializer_queue *found = *link;
-    if (found)
-        *link = found->next;
+    for (int i = 0; i < serializer->count; i++)
+        if (serializer->queues[i] == queue) {
+            serializer->queues[i] = serializer->queues[--serializer->count];
+            break;
+        }
     pthread_rwlock_unlock(&serializer->lock);
-    free(found);
+}
+
+/* Returns the larger side of the grid. */
+static size_t larger_side(const struct launch_request *request)
+{
+    return request->grid[0] > request->grid[1] ? request->grid[0] : request->grid[1];
 }
 
 /* Returns the entry of the kernel and group size, or NULL. Call with the lock held. */
@@ -76,7 +72,7 @@ static struct largest_grid *find_largest(const struct launch_serializer *seriali
 {
     struct largest_grid *one = serializer->largest;
     while (one && (one->program != request->program || one->group[0] != request->group[0] ||
-                   one->group[1] != request->group[1] || strcmp(one->kernel, request->kernel) != 0))
+                   one->group[1] != request->group[1] || strcmp(one->name, request->name) != 0))
         one = one->next;
     return one;
 }
@@ -85,7 +81,23 @@ static struct largest_grid *find_largest(const struct launch_serializer *seriali
 static bool is_known(const struct launch_serializer *serializer, const struct launch_request *request)
 {
     const struct largest_grid *largest = find_largest(serializer, request);
-    return largest && request->grid <= largest->grid;
+    return largest && larger_side(request) <= largest->side;
+}
+
+/* Records the grid. Without memory for it, the next launch over it is exclusive, too. Call with the lock held
+ * for writing. */
+static void add_grid(struct launch_serializer *serializer, const struct launch_request *request)
+{
+    struct largest_grid *one = find_largest(serializer, request);
+    if (!one && (one = malloc(sizeof *one))) {
+        *one = (struct largest_grid){.next = serializer->largest,
+                                     .program = request->program,
+                                     .name = request->name,
+                                     .group = {request->group[0], request->group[1]}};
+        serializer->largest = one;
+    }
+    if (one)
+        one->side = larger_side(request);
 }
 
 /* Waits for a queue, unless a wait has failed. Call with the lock held for writing. */
@@ -95,45 +107,41 @@ static void wait_for(struct launch_serializer *serializer, cl_command_queue queu
         serializer->failure = clFinish(queue);
 }
 
-cl_int serializer_begin(struct launch_serializer *serializer, struct launch_request *request)
+/* Enqueues the kernel. The call may compile. */
+static cl_int enqueue_now(const struct launch_request *request, cl_event *event)
 {
-    /* A known grid: hold the read lock until serializer_end. */
-    pthread_rwlock_rdlock(&serializer->lock);
-    request->is_exclusive = !is_known(serializer, request);
-    if (!request->is_exclusive)
-        return serializer->failure;
-
-    /* Otherwise hold the write lock, and wait until all queues are empty. */
-    pthread_rwlock_unlock(&serializer->lock);
-    pthread_rwlock_wrlock(&serializer->lock);
-    request->is_exclusive =
-        !is_known(serializer, request); /* another thread may have launched it meanwhile */
-    for (const struct serializer_queue *one = serializer->queues; request->is_exclusive && one;
-         one = one->next)
-        wait_for(serializer, one->queue);
-    return serializer->failure;
+    compiling_begin();
+    cl_int code = clEnqueueNDRangeKernel(request->queue, request->kernel, 3, NULL, request->grid,
+                                         request->group, 0, NULL, event);
+    compiling_end();
+    return code;
 }
 
-cl_int serializer_end(struct launch_serializer *serializer, const struct launch_request *request,
-                      cl_command_queue queue, cl_int code)
+cl_int serializer_enqueue(struct launch_serializer *serializer, const struct launch_request *request,
+                          cl_event *event, bool *is_exclusive)
 {
-    if (request->is_exclusive)
-        wait_for(serializer, queue);
-    if (code == CL_SUCCESS)
-        code = serializer->failure;
+    *is_exclusive = false;
+    if (!serializer)
+        return enqueue_now(request, event);
 
-    /* Record the grid. Without memory for it, the next launch over it is exclusive, too. */
-    if (request->is_exclusive && code == CL_SUCCESS) {
-        struct largest_grid *one = find_largest(serializer, request);
-        if (!one && (one = malloc(sizeof *one))) {
-            *one = (struct largest_grid){.next = serializer->largest,
-                                         .program = request->program,
-                                         .kernel = request->kernel,
-                                         .group = {request->group[0], request->group[1]}};
-            serializer->largest = one;
-        }
-        if (one)
-            one->grid = request->grid;
+    /* A known grid: enqueue under the read lock. Else, unless another thread has launched it meanwhile, wait
+     * under the write lock until all queues are empty. */
+    pthread_rwlock_rdlock(&serializer->lock);
+    if (!is_known(serializer, request)) {
+        pthread_rwlock_unlock(&serializer->lock);
+        pthread_rwlock_wrlock(&serializer->lock);
+        *is_exclusive = !is_known(serializer, request);
+        for (int i = 0; *is_exclusive && i < serializer->count; i++)
+            wait_for(serializer, serializer->queues[i]);
+    }
+    cl_int code = serializer->failure;
+    if (code == CL_SUCCESS)
+        code = enqueue_now(request, event);
+    if (*is_exclusive && code == CL_SUCCESS) {
+        wait_for(serializer, request->queue);
+        code = serializer->failure;
+        if (code == CL_SUCCESS)
+            add_grid(serializer, request);
     }
     pthread_rwlock_unlock(&serializer->lock);
     return code;

@@ -17,11 +17,14 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+enum { MAX_QUEUES = 1024 };
+
 /* Launches and queues of one context. */
 struct launch_serializer {
-    pthread_rwlock_t lock;           /* guards everything below */
-    struct serializer_queue *queues; /* registered queues */
-    struct largest_grid *largest;    /* largest grid so far by program, kernel and group size */
+    pthread_rwlock_t lock;               /* guards everything below */
+    cl_command_queue queues[MAX_QUEUES]; /* registered queues */
+    int count;                           /* number of them */
+    struct largest_grid *largest;        /* largest grid so far by program, kernel and group size */
     cl_int failure; /* error of a wait. Then all launches fail, as it is unknown which ones still run */
 };
 
@@ -34,23 +37,18 @@ enum status serializer_add_queue(struct launch_serializer *serializer, cl_comman
                                  struct error *error);
 void serializer_remove_queue(struct launch_serializer *serializer, cl_command_queue queue);
 
-/* A launch that is about to be enqueued. */
+/* A launch. */
 struct launch_request {
+    cl_command_queue queue;
+    cl_kernel kernel;
     cl_program program;
-    const char *kernel; /* a string literal */
-    size_t group[2];    /* work-group size along x and y */
-    size_t grid;        /* larger side of the grid, in work-items */
-    bool is_exclusive;  /* the launch runs alone; set by serializer_begin */
+    const char *name;         /* of the kernel; a string literal */
+    size_t grid[3], group[3]; /* sizes in work-items */
 };
 
-/* Waits until the kernel may be enqueued. Call serializer_end afterwards, and enqueue only if the result is
- * CL_SUCCESS. */
-cl_int serializer_begin(struct launch_serializer *serializer, struct launch_request *request);
-
-/* Ends the launch, also after a failure of serializer_begin. `code` is the result of the enqueue, or of
- * serializer_begin. Waits for an exclusive launch and records its grid. Returns the error of the launch or of
- * the wait. */
-cl_int serializer_end(struct launch_serializer *serializer, const struct launch_request *request,
-                      cl_command_queue queue, cl_int code);
+/* Enqueues a kernel when it may be launched. Sets *is_exclusive if it ran alone: then it has finished.
+ * Returns the error of the launch or of a wait. Without a `serializer`, NULL, it only enqueues. */
+cl_int serializer_enqueue(struct launch_serializer *serializer, const struct launch_request *request,
+                          cl_event *event, bool *is_exclusive);
 
 #endif

@@ -122,21 +122,22 @@ static void late_allocations_may_be_tried_again(void **state)
 static void failed_copy_of_a_device_owns_nothing(void **state)
 {
     struct device copy;
+    struct program_key key = {.options = ""};
     cl_kernel kernel = NULL;
     (void)state;
-    assert_int_equal(
-        program_kernel(&device, &(struct program_key){"point", "", 0}, "linear", &kernel, &error), STATUS_OK);
+    assert_int_equal(source_find("point", &key.source, &error), STATUS_OK);
+    assert_int_equal(program_kernel(&device, &key, "linear", &kernel, &error), STATUS_OK);
     imagined_refusal = CL_OUT_OF_RESOURCES;
     assert_int_equal(device_share(&device, &copy, &error), STATUS_FAILED);
     assert_non_null(strstr(error.text, "its context cannot be shared (CL_OUT_OF_RESOURCES)"));
-    assert_null(copy.programs);
+    assert_null(copy.kernels);
     device_close(&copy);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(program_is_listed_for_each_border_rule),
+        cmocka_unit_test_setup_teardown(program_is_listed_for_each_border_rule, open_device, close_device),
         cmocka_unit_test(failed_copy_is_no_kernel),
         cmocka_unit_test(first_failure_is_reported),
         cmocka_unit_test_setup_teardown(late_allocations_may_be_tried_again, open_device, close_device),
