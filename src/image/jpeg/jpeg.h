@@ -22,11 +22,7 @@
 #include <stdio.h>
 
 enum {
-    /* Second byte of a marker, after 0xff; ITU-T T.81, table B.1. */
-    MARKER_SOI = 0xd8,  /* start of the image */
-    MARKER_APP0 = 0xe0, /* to APP15: metadata of applications */
-    MARKER_COMMENT = 0xfe,
-    JPEG_BUFFER_SIZE = 64 << 10, /* bytes that are read or written at a time */
+    JPEG_BUFFER_SIZE = 64 << 10, /* bytes that are read at a time */
 };
 
 /* ---------------- session.c
@@ -60,10 +56,6 @@ struct jpeg_session {
     bool complete;                  /* all pixels are decoded; later bytes are not needed */
     bool ended;                     /* the file ended before its end marker (EOI) */
     bool has_no_end;                /* complete, but other data are in place of the end marker */
-
-    /* Writing. */
-    struct jpeg_destination_mgr destination;
-    size_t skipped; /* bytes at the front of the buffer that are not written: first libjpeg's SOI, then 0 */
 };
 
 /* Begins to decode `size` bytes at `head` and then the rest of the file. The bytes must stay valid until the
@@ -72,8 +64,7 @@ struct jpeg_session {
 enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned char *head, size_t size,
                                    FILE *file, struct error *error);
 
-/* Begins to encode to a file to which jpeg_metadata_write has written the first marker and all metadata; the
- * session drops libjpeg's own first marker. The caller closes the session, also after a failure. */
+/* Begins to encode to a file. The caller closes the session, also after a failure. */
 enum status jpeg_session_open_write(struct jpeg_session *session, FILE *file, struct error *error);
 
 /* Frees everything but the file. A zeroed session is allowed. */
@@ -189,9 +180,16 @@ enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg
 /* Frees the collected parts, but not the metadata. A zeroed struct is allowed. */
 void jpeg_segments_close(struct jpeg_segments *segments);
 
-/* Writes the first marker of a file and its metadata. Metadata that is too large is left out. JFIF implies
- * gray or YCbCr: `is_jfif` is false for a file of RGB. */
-enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool is_jfif, struct error *error);
+/* Before jpeg_start_compress or jpeg_write_coefficients: sets the resolution in JFIF's units. */
+void jpeg_set_density(j_compress_ptr out, const struct metadata *metadata);
+
+/* Creates the EXIF of a file, with the metadata's orientation, as JPEG has no other place for it. The caller
+ * frees exif->data, which may be NULL. */
+enum status jpeg_make_exif(const struct metadata *metadata, struct blob *exif, struct error *error);
+
+/* Only in a step, before the first row or directly after jpeg_write_coefficients: writes all metadata after
+ * libjpeg's own JFIF. Metadata that is too large is left out. */
+void jpeg_metadata_write(j_compress_ptr out, const struct image_info *info, const struct blob *exif);
 
 /* Members of struct format: see image/format.h. */
 bool jpeg_holds_text(const struct text_entry *text);

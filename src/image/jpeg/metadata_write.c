@@ -1,36 +1,28 @@
-/* Writes the first marker of a JPEG and the segments before its picture, in this order: JFIF, EXIF, ICC
- * profile, IPTC, XMP, comments. jpeg.h shows their layout.
+/* Writes the segments before the picture of a JPEG, in this order: JFIF, EXIF, ICC profile, IPTC, XMP,
+ * comments. jpeg.h shows their layout.
  *
  * A segment has room for 64 KiB. Larger profiles and IPTC are divided among segments; larger EXIF, XMP and
  * comments are left out. jpeg_holds_text, jpeg_holds_icc and jpeg_leave_out report that before the file is
  * written, and must agree with jpeg_metadata_write. */
 #include "image/jpeg/jpeg.h"
 
-#include "base/text.h"
-
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Bytes to write, not owned. */
-struct piece {
-    const void *data;
-    size_t size;
-};
-
-/* Writes a segment of `head`, followed by `body`: together at most SEGMENT_SIZE_MAX bytes. */
-static enum status write_segment(FILE *file, int marker, struct piece head, struct piece body,
-                                 struct error *error)
+/* Writes bytes of a segment, after jpeg_write_m_header. */
+static void write_bytes(j_compress_ptr out, const void *bytes, size_t size)
 {
-    const size_t length = 2 + head.size + body.size;
-    const unsigned char start[] = {0xff, (unsigned char)marker, (unsigned char)(length >> 8),
-                                   (unsigned char)length};
-    if (fwrite(start, 1, sizeof start, file) == sizeof start &&
-        fwrite(head.data, 1, head.size, file) == head.size &&
-        fwrite(body.data, 1, body.size, file) == body.size)
-        return STATUS_OK;
-    return fail_writing(error, errno);
+    for (size_t i = 0; i < size; i++)
+        jpeg_write_m_byte(out, ((const unsigned char *)bytes)[i]);
+}
+
+/* Writes a segment of an identifier and data: together at most SEGMENT_SIZE_MAX bytes. */
+static void write_segment(j_compress_ptr out, int marker, const char *identifier, size_t identifier_size,
+                          const void *data, size_t size)
+{
+    jpeg_write_m_header(out, marker, (unsigned)(identifier_size + size));
+    write_bytes(out, identifier, identifier_size);
+    write_bytes(out, data, size);
 }
 
 /* True if the value is nearly a whole number. PNG stores whole pixels per metre: 300 per inch become 11811
@@ -73,25 +65,15 @@ static bool find_density(const struct metadata *metadata, int *unit, double *acr
     return *across >= 1 && *across <= UINT16_MAX && *down >= 1 && *down <= UINT16_MAX;
 }
 
-/* Writes the JFIF segment, which contains the resolution as a unit and two numbers of 16 bits. */
-static enum status write_jfif(FILE *file, const struct metadata *metadata, struct error *error)
+void jpeg_set_density(j_compress_ptr out, const struct metadata *metadata)
 {
     int unit;
     double x, y;
-    if (!find_density(metadata, &unit, &x, &y)) {
-        unit = JFIF_RATIO;
-        x = y = 1; /* without a unit: the resolution is unknown */
-    }
-    const unsigned across = (unsigned)x, down = (unsigned)y;
-    const unsigned char numbers[] = {(unsigned char)unit,
-                                     (unsigned char)(across >> 8),
-                                     (unsigned char)across,
-                                     (unsigned char)(down >> 8),
-                                     (unsigned char)down,
-                                     0,
-                                     0 /* no thumbnail */};
-    return write_segment(file, MARKER_APP0, (struct piece){"JFIF\0\1\1" /* version 1.01 */, 7},
-                         (struct piece){numbers, sizeof numbers}, error);
+    const bool is_known = find_density(metadata, &unit, &x, &y);
+    out->JFIF_major_version = out->JFIF_minor_version = 1;
+    out->density_unit = is_known ? (UINT8)unit : JFIF_RATIO; /* 1:1 means that the resolution is unknown */
+    out->X_density = is_known ? (UINT16)x : 1;
+    out->Y_density = is_known ? (UINT16)y : 1;
 }
 
 static bool exif_fits(const struct blob *exif)
@@ -99,58 +81,29 @@ static bool exif_fits(const struct blob *exif)
     return exif->size <= SEGMENT_SIZE_MAX - sizeof EXIF_IDENTIFIER;
 }
 
-/* Writes EXIF with the metadata's orientation, as JPEG has no other place for it. If the metadata have no
- * EXIF or too much of it, writes EXIF that contains only the orientation. */
-static enum status jpeg_write_exif(FILE *file, const struct metadata *metadata, struct error *error)
+/* If the metadata have no EXIF or too much of it, EXIF contains only the orientation. */
+enum status jpeg_make_exif(const struct metadata *metadata, struct blob *exif, struct error *error)
 {
-    struct blob exif;
-    enum status status = exif_with_orientation(metadata, exif_fits(&metadata->exif), &exif, error);
-    if (status == STATUS_OK && exif.data != NULL && exif_fits(&exif))
-        status = write_segment(file, MARKER_APP0 + 1, (struct piece){EXIF_IDENTIFIER, sizeof EXIF_IDENTIFIER},
-                               (struct piece){exif.data, exif.size}, error);
-    free(exif.data);
-    return status;
-}
-
-/* Writes the profile in parts, each with its number from 1 and the number of parts (ICC.1, annex B.4). */
-static enum status write_icc(FILE *file, const struct blob *icc, struct error *error)
-{
-    enum { PART = SEGMENT_SIZE_MAX - ICC_HEADER_SIZE };
-    const size_t count = (icc->size + PART - 1) / PART;
-    unsigned char head[ICC_HEADER_SIZE] = ICC_IDENTIFIER;
-    enum status status = STATUS_OK;
-    head[ICC_HEADER_SIZE - 1] = (unsigned char)count;
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        const size_t left = icc->size - i * PART;
-        head[ICC_HEADER_SIZE - 2] = (unsigned char)(i + 1);
-        status = write_segment(file, MARKER_APP0 + 2, (struct piece){head, sizeof head},
-                               (struct piece){icc->data + i * PART, left < PART ? left : PART}, error);
-    }
-    return status;
+    return exif_with_orientation(metadata, exif_fits(&metadata->exif), exif, error);
 }
 
 /* Writes IPTC as a Photoshop image resource, divided among as many segments as it needs:
  *
  *     "8BIM"   number, 2 bytes   empty name, 2 bytes   size, 4 bytes   data, padded to an even size */
-static enum status write_iptc(FILE *file, const struct blob *iptc, struct error *error)
+static void write_iptc(j_compress_ptr out, const struct blob *iptc)
 {
     enum { HEAD = 12, PART = SEGMENT_SIZE_MAX - sizeof PHOTOSHOP_IDENTIFIER };
-    static const unsigned char start[] = {'8', 'B', 'I', 'M', RESOURCE_IPTC >> 8, RESOURCE_IPTC & 0xff};
-    const size_t size = HEAD + iptc->size + iptc->size % 2;
-    unsigned char *resource = allocate_zeroed(size, 1, "IPTC", error);
-    enum status status = STATUS_OK;
-    if (resource == NULL)
-        return STATUS_FAILED;
-    memcpy(resource, start, sizeof start);
+    unsigned char head[HEAD] = {'8', 'B', 'I', 'M', RESOURCE_IPTC >> 8, RESOURCE_IPTC & 0xff};
     for (int i = 0; i < 4; i++)
-        resource[8 + i] = (unsigned char)(iptc->size >> (24 - 8 * i));
-    memcpy(resource + HEAD, iptc->data, iptc->size);
-    for (size_t at = 0; status == STATUS_OK && at < size; at += PART)
-        status = write_segment(file, MARKER_APP0 + 13,
-                               (struct piece){PHOTOSHOP_IDENTIFIER, sizeof PHOTOSHOP_IDENTIFIER},
-                               (struct piece){resource + at, size - at < PART ? size - at : PART}, error);
-    free(resource);
-    return status;
+        head[8 + i] = (unsigned char)(iptc->size >> (24 - 8 * i));
+    const size_t end = HEAD + iptc->size, padded = end + iptc->size % 2;
+    for (size_t at = 0, next; at < padded; at = next) {
+        next = padded - at < PART ? padded : at + PART;
+        jpeg_write_m_header(out, JPEG_APP0 + 13, (unsigned)(sizeof PHOTOSHOP_IDENTIFIER + next - at));
+        write_bytes(out, PHOTOSHOP_IDENTIFIER, sizeof PHOTOSHOP_IDENTIFIER);
+        for (size_t i = at; i < next; i++)
+            jpeg_write_m_byte(out, i < HEAD ? head[i] : i < end ? iptc->data[i - HEAD] : 0);
+    }
 }
 
 bool jpeg_holds_text(const struct text_entry *text)
@@ -162,37 +115,32 @@ bool jpeg_holds_text(const struct text_entry *text)
                                            : key + strlen(text->value) <= SEGMENT_SIZE_MAX;
 }
 
-/* Writes XMP as its segment, any other text as a comment. */
-static enum status jpeg_write_text(FILE *file, const struct text_entry *text, struct error *error)
+/* Writes XMP as its segment, any other text as a comment, which begins with its key. */
+static void jpeg_write_text(j_compress_ptr out, const struct text_entry *text)
 {
-    const struct piece value = {text->value, strlen(text->value)};
-    if (strcmp(text->key, XMP_KEY) == 0)
-        return write_segment(file, MARKER_APP0 + 1, (struct piece){XMP_IDENTIFIER, sizeof XMP_IDENTIFIER},
-                             value, error);
-    if (strcmp(text->key, COMMENT_KEY) == 0)
-        return write_segment(file, MARKER_COMMENT, (struct piece){"", 0}, value, error);
-    char *head = text_print(error, "%s%s", text->key, KEY_SEPARATOR);
-    if (head == NULL)
-        return STATUS_FAILED;
-    enum status status =
-        write_segment(file, MARKER_COMMENT, (struct piece){head, strlen(head)}, value, error);
-    free(head);
-    return status;
+    const bool has_key = strcmp(text->key, COMMENT_KEY) != 0;
+    const char *key = has_key ? text->key : "", *separator = has_key ? KEY_SEPARATOR : "";
+    const size_t size = strlen(text->value);
+    if (strcmp(text->key, XMP_KEY) == 0) {
+        write_segment(out, JPEG_APP0 + 1, XMP_IDENTIFIER, sizeof XMP_IDENTIFIER, text->value, size);
+        return;
+    }
+    jpeg_write_m_header(out, JPEG_COM, (unsigned)(strlen(key) + strlen(separator) + size));
+    write_bytes(out, key, strlen(key));
+    write_bytes(out, separator, strlen(separator));
+    write_bytes(out, text->value, size);
 }
 
-enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool is_jfif, struct error *error)
+void jpeg_metadata_write(j_compress_ptr out, const struct image_info *info, const struct blob *exif)
 {
-    static const unsigned char start[] = {0xff, MARKER_SOI};
     const struct metadata *metadata = &info->metadata;
     const struct blob *iptc = metadata_tag(metadata, TAG_IPTC);
-    const bool has_icc = metadata->icc.data != NULL && jpeg_holds_icc(&metadata->icc, info->channels);
-    if (fwrite(start, 1, sizeof start, file) != sizeof start)
-        return fail_writing(error, errno);
-    if ((is_jfif && write_jfif(file, metadata, error) != STATUS_OK) ||
-        jpeg_write_exif(file, metadata, error) != STATUS_OK ||
-        (has_icc && write_icc(file, &metadata->icc, error) != STATUS_OK) ||
-        (iptc != NULL && write_iptc(file, iptc, error) != STATUS_OK))
-        return STATUS_FAILED;
+    if (exif->data != NULL && exif_fits(exif))
+        write_segment(out, JPEG_APP0 + 1, EXIF_IDENTIFIER, sizeof EXIF_IDENTIFIER, exif->data, exif->size);
+    if (metadata->icc.data != NULL && jpeg_holds_icc(&metadata->icc, info->channels))
+        jpeg_write_icc_profile(out, metadata->icc.data, (unsigned)metadata->icc.size);
+    if (iptc != NULL)
+        write_iptc(out, iptc);
     /* XMP is first, where readers look for it. The comment without a key is last, as many programs show the
        last of several comments. */
     for (int rank = 0; rank < 3; rank++)
@@ -200,13 +148,9 @@ enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool 
             const struct text_entry *text = &metadata->texts[i];
             const bool is_xmp = strcmp(text->key, XMP_KEY) == 0,
                        has_key = strcmp(text->key, COMMENT_KEY) != 0;
-            if (rank == (is_xmp    ? 0
-                         : has_key ? 1
-                                   : 2) &&
-                jpeg_holds_text(text) && jpeg_write_text(file, text, error) != STATUS_OK)
-                return STATUS_FAILED;
+            if (rank == (is_xmp ? 0 : has_key ? 1 : 2) && jpeg_holds_text(text))
+                jpeg_write_text(out, text);
         }
-    return STATUS_OK;
 }
 
 /* True if the profile fits 255 segments and is for gray or RGB, as the picture is. */

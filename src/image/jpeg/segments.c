@@ -202,18 +202,18 @@ static void note_segment(const struct jpeg_segments *segments, int marker)
     if (has_identifier(segments, EXTENDED_XMP_IDENTIFIER, sizeof EXTENDED_XMP_IDENTIFIER))
         snprintf(name, sizeof name, "XMP beyond 64 KiB");
     else if (length > 0)
-        snprintf(name, sizeof name, "APP%d (%.*s)", marker - MARKER_APP0, length, text);
+        snprintf(name, sizeof name, "APP%d (%.*s)", marker - JPEG_APP0, length, text);
     else
-        snprintf(name, sizeof name, "APP%d", marker - MARKER_APP0);
+        snprintf(name, sizeof name, "APP%d", marker - JPEG_APP0);
     metadata_leave_out(segments->metadata, name);
 }
 
 /* Adds the metadata of one segment. Only the first EXIF and the first XMP count. */
 static enum status parse_segment(struct jpeg_segments *segments, int marker, struct error *error)
 {
-    const bool is_app1 = marker == MARKER_APP0 + 1, is_app2 = marker == MARKER_APP0 + 2;
+    const bool is_app1 = marker == JPEG_APP0 + 1, is_app2 = marker == JPEG_APP0 + 2;
     struct metadata *metadata = segments->metadata;
-    if (marker == MARKER_COMMENT)
+    if (marker == JPEG_COM)
         return parse_comment(segments, error);
 
     /* EXIF. The last byte of its identifier is not 0 in files of some cameras. */
@@ -232,7 +232,7 @@ static enum status parse_segment(struct jpeg_segments *segments, int marker, str
     if (is_app2 && segments->size >= ICC_HEADER_SIZE &&
         has_identifier(segments, ICC_IDENTIFIER, sizeof ICC_IDENTIFIER))
         return parse_icc_part(segments, error);
-    if (marker == MARKER_APP0 + 13 &&
+    if (marker == JPEG_APP0 + 13 &&
         has_identifier(segments, PHOTOSHOP_IDENTIFIER, sizeof PHOTOSHOP_IDENTIFIER))
         return parse_photoshop(segments, error);
 
@@ -267,10 +267,10 @@ static boolean on_segment(j_decompress_ptr in)
 void jpeg_segments_register(struct jpeg_session *session, struct jpeg_segments *segments)
 {
     session->segments = segments;
-    jpeg_set_marker_processor(&session->jpeg.in, MARKER_COMMENT, on_segment);
+    jpeg_set_marker_processor(&session->jpeg.in, JPEG_COM, on_segment);
     for (int n = 1; n < 16; n++)
         if (n != 14)
-            jpeg_set_marker_processor(&session->jpeg.in, MARKER_APP0 + n, on_segment);
+            jpeg_set_marker_processor(&session->jpeg.in, JPEG_APP0 + n, on_segment);
 }
 
 enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg_segments *segments,

@@ -1,7 +1,6 @@
 /* Runs libjpeg in steps that return a status: its error handler leaves a step by longjmp.
  *
- *     reading: bytes that the caller has read ─▶ libjpeg, then file ─▶ buffer ─▶ libjpeg
- *     writing: libjpeg ─▶ buffer ─▶ file
+ *     bytes that the caller has read ─▶ libjpeg, then file ─▶ buffer ─▶ libjpeg ─▶ file of the output
  *
  * libjpeg replaces pixels of damaged data by gray and prints a warning. Here a warning is an error unless it
  * costs no pixel. At the end of the file libjpeg receives an end marker (EOI) that the file does not have:
@@ -45,7 +44,9 @@ static void error_exit(j_common_ptr jpeg)
         code == JERR_CONVERSION_NOTIMPL || code == JERR_COMPONENT_COUNT || code == JERR_IMAGE_TOO_BIG;
     char text[JMSG_LENGTH_MAX];
     jpeg->err->format_message(jpeg, text);
-    if (code == JERR_OUT_OF_MEMORY)
+    if (code == JERR_FILE_WRITE)
+        fail_writing(session->error, errno);
+    else if (code == JERR_OUT_OF_MEMORY)
         fail_memory(session->error, "out of memory for JPEG");
     else if (session->ended)
         jpeg_session_check_end(session, session->error);
@@ -200,41 +201,6 @@ bool jpeg_session_has_all_scans(const struct jpeg_session *session)
     return true;
 }
 
-/* ---------------------------------------------------------------- the destination of bytes */
-
-static void init_destination(j_compress_ptr out)
-{
-    struct jpeg_session *session = out->client_data;
-    session->destination.next_output_byte = session->buffer;
-    session->destination.free_in_buffer = JPEG_BUFFER_SIZE;
-}
-
-/* Writes the first `size` bytes of the buffer, except the first `skipped` of them. Then the buffer is empty.
- */
-static void flush_buffer(struct jpeg_session *session, size_t size)
-{
-    size -= session->skipped;
-    if (fwrite(session->buffer + session->skipped, 1, size, session->file) != size) {
-        fail_writing(session->error, errno);
-        jpeg_session_fail(session);
-    }
-    session->skipped = 0;
-    init_destination(&session->jpeg.out);
-}
-
-/* Writes the whole buffer: free_in_buffer is not valid here (libjpeg.txt). */
-static boolean empty_output_buffer(j_compress_ptr out)
-{
-    flush_buffer(out->client_data, JPEG_BUFFER_SIZE);
-    return TRUE;
-}
-
-static void term_destination(j_compress_ptr out)
-{
-    struct jpeg_session *session = out->client_data;
-    flush_buffer(session, JPEG_BUFFER_SIZE - session->destination.free_in_buffer);
-}
-
 /* ---------------------------------------------------------------- begin, run, end */
 
 /* Step: creates the decoder, or the encoder if there is no source. */
@@ -248,7 +214,7 @@ static enum status create_object(void *context, struct error *error)
         session->jpeg.in.progress = &session->progress;
     } else {
         jpeg_create_compress(&session->jpeg.out);
-        session->jpeg.out.dest = &session->destination;
+        jpeg_stdio_dest(&session->jpeg.out, session->file);
     }
     return STATUS_OK;
 }
@@ -281,11 +247,7 @@ enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned 
 
 enum status jpeg_session_open_write(struct jpeg_session *session, FILE *file, struct error *error)
 {
-    /* Drops libjpeg's SOI, the first two bytes: jpeg_metadata_write has written one. */
-    *session = (struct jpeg_session){.file = file, .skipped = 2};
-    session->destination = (struct jpeg_destination_mgr){.init_destination = init_destination,
-                                                         .empty_output_buffer = empty_output_buffer,
-                                                         .term_destination = term_destination};
+    *session = (struct jpeg_session){.file = file};
     return open_session(session, error);
 }
 

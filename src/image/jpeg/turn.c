@@ -12,6 +12,7 @@
 #include "image/jpeg/jpeg.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -28,11 +29,12 @@ struct turn {
 struct turn_job {
     struct jpeg_session in, out;
     struct turn turn;
-    uint32_t width, height;     /* pixels of the output */
-    uint64_t memory;            /* limit in bytes; 0: MEMORY_MAX */
-    bool is_progressive;        /* the output is progressive */
-    struct lossless_move *move; /* the caller's */
-    jvirt_barray_ptr *from;     /* blocks of each component; NULL: they cannot be moved. Belong to `in` */
+    uint64_t memory;               /* limit in bytes; 0: MEMORY_MAX */
+    bool is_progressive;           /* the output is progressive */
+    const struct image_info *info; /* of the output */
+    struct blob exif;              /* of the output; owned */
+    struct lossless_move *move;    /* the caller's */
+    jvirt_barray_ptr *from;        /* blocks of each component; NULL: they cannot be moved. Belong to `in` */
     jvirt_barray_ptr to[MAX_COMPONENTS]; /* blocks of the output; belong to `out` */
 };
 
@@ -47,8 +49,8 @@ static void find_obstacle(const struct turn_job *job)
     const uint64_t memory_limit = job->memory > 0 ? job->memory : MEMORY_MAX;
     const uint64_t samples = (uint64_t)in->image_width * in->image_height * (uint64_t)in->num_components;
     const size_t size = sizeof move->obstacle;
-    if (in->image_width != (turn.transpose ? job->height : job->width) ||
-        in->image_height != (turn.transpose ? job->width : job->height))
+    if (in->image_width != (turn.transpose ? job->info->height : job->info->width) ||
+        in->image_height != (turn.transpose ? job->info->width : job->info->height))
         snprintf(move->obstacle, size, "pixels are cut off or added");
     else if (turn.mirror_x && in->image_width % mcu_width != 0)
         snprintf(move->obstacle, size, "its width, %u, is no multiple of %u pixels", in->image_width,
@@ -135,7 +137,7 @@ static void turn_component(struct turn_job *job, int component)
     }
 }
 
-/* Step: writes the output after its metadata. */
+/* Step: writes the output. */
 static enum status write_blocks(void *context, struct error *error)
 {
     (void)error;
@@ -150,7 +152,7 @@ static enum status write_blocks(void *context, struct error *error)
     out->jpeg_width = out->image_width;
     out->jpeg_height = out->image_height;
 #endif
-    out->write_JFIF_header = FALSE;
+    jpeg_set_density(out, &job->info->metadata);
     out->optimize_coding = TRUE;
     if (job->is_progressive)
         jpeg_simple_progression(out);
@@ -167,6 +169,7 @@ static enum status write_blocks(void *context, struct error *error)
                                                       (width - 1) / h * h + h, (height - 1) / v * v + v, v);
     }
     jpeg_write_coefficients(out, job->to);
+    jpeg_metadata_write(out, job->info, &job->exif);
     for (int i = 0; i < out->num_components; i++)
         turn_component(job, i);
     jpeg_finish_compress(out);
@@ -180,8 +183,7 @@ enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct
     struct turn_job job = {.turn = {.transpose = affine_is_on_side(inverse_map),
                                     .mirror_x = inverse_map->xx + inverse_map->xy < 0,
                                     .mirror_y = inverse_map->yx + inverse_map->yy < 0},
-                           .width = info->width,
-                           .height = info->height,
+                           .info = info,
                            .memory = reader->options.memory,
                            .is_progressive = writer->options.progressive,
                            .move = move};
@@ -206,11 +208,10 @@ enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct
     /* Write the output, or let the reader continue where it was in the file. */
     move->done = status == STATUS_OK && job.from != NULL;
     if (move->done) {
-        FILE *file = writer->output.file;
         jpeg_session_warn_missing_end(&job.in, &reader->trailing);
-        status = jpeg_metadata_write(file, info, job.in.jpeg.in.jpeg_color_space != JCS_RGB, error);
+        status = jpeg_make_exif(&info->metadata, &job.exif, error);
         if (status == STATUS_OK)
-            status = jpeg_session_open_write(&job.out, file, error);
+            status = jpeg_session_open_write(&job.out, writer->output.file, error);
         if (status == STATUS_OK)
             status = jpeg_session_run(&job.out, write_blocks, &job, error);
     } else if (status == STATUS_OK && fseeko(reader->file, here, SEEK_SET) != 0) {
@@ -218,5 +219,6 @@ enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct
     }
     jpeg_session_close(&job.in);
     jpeg_session_close(&job.out);
+    free(job.exif.data);
     return status;
 }

@@ -118,6 +118,8 @@ struct jpeg_writer {
     const unsigned char *rows;
     size_t pitch;   /* bytes from row to row */
     uint32_t count; /* rows */
+
+    struct blob exif; /* owned */
 };
 
 /* Returns the parameters of a picture. Takes no writer: the planner asks for the memory before one is open.
@@ -187,7 +189,7 @@ static void use_huge_pages(struct jpeg_writer *writer)
     }
 }
 
-/* Step: sets libjpeg's parameters and begins the picture. */
+/* Step: sets libjpeg's parameters, and writes the metadata. */
 static enum status encode_start(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;
@@ -208,13 +210,14 @@ static enum status encode_start(void *context, struct error *error)
         out->comp_info[0].h_samp_factor = coding->subsampling != SUBSAMPLING_444 ? 2 : 1;
         out->comp_info[0].v_samp_factor = coding->subsampling == SUBSAMPLING_420 ? 2 : 1;
     }
-    out->write_JFIF_header = FALSE; /* jpeg_metadata_write did */
+    jpeg_set_density(out, &writer->base.info.metadata);
     out->optimize_coding = coding->is_optimised;
     if (writer->base.options.progressive)
         jpeg_simple_progression(out);
     writer->request = out->mem->request_virt_barray;
     out->mem->request_virt_barray = request_array;
     jpeg_start_compress(out, TRUE);
+    jpeg_metadata_write(out, &writer->base.info, &writer->exif);
     use_huge_pages(writer);
     return STATUS_OK;
 }
@@ -247,7 +250,7 @@ static enum status jpeg_begin_page(struct writer *base, const struct image_info 
         return fail(error, STATUS_FAILED, "JPEG holds at most %ld pixels along an axis; write PNG or TIFF",
                     (long)JPEG_MAX_DIMENSION);
     writer->coding = choose_coding(&base->options, info);
-    enum status status = jpeg_metadata_write(base->output.file, info, true, error);
+    enum status status = jpeg_make_exif(&info->metadata, &writer->exif, error);
     if (status == STATUS_OK)
         status = jpeg_session_open_write(&writer->session, base->output.file, error);
     return status == STATUS_OK ? jpeg_session_run(&writer->session, encode_start, writer, error) : status;
@@ -271,7 +274,9 @@ static enum status jpeg_end_page(struct writer *base, struct error *error)
 
 static void jpeg_close_writer(struct writer *base)
 {
-    jpeg_session_close(&((struct jpeg_writer *)base)->session);
+    struct jpeg_writer *writer = (struct jpeg_writer *)base;
+    jpeg_session_close(&writer->session);
+    free(writer->exif.data);
 }
 
 static const struct writer_class jpeg_writer_class = {

@@ -28,8 +28,10 @@ static enum status open_descriptor(struct output *output, int descriptor, const 
                                    struct error *error)
 {
     output->file = fdopen(descriptor, mode);
-    if (output->file != NULL)
+    if (output->file != NULL) {
+        setvbuf(output->file, output->buffer, _IOFBF, sizeof output->buffer);
         return STATUS_OK;
+    }
     fail_writing(error, errno);
     close(descriptor);
     return STATUS_FAILED;

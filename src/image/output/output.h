@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+/* Must not move while it is open. */
 struct output {
     FILE *file;      /* the format writes to it; NULL: closed */
     char *name;      /* the path, or "standard output", for messages; owned */
@@ -24,8 +25,9 @@ struct output {
     char *temporary; /* name of the temporary file, in temporary.c's table; NULL for stdout, devices and pipes
                       */
     int copy_to;     /* descriptor to which output_commit copies a spool, owned; -1: no spool */
-    const char *spool; /* folder of a spool, not owned; NULL: the format does not seek */
-    bool durable;      /* set by the caller: sync to disk before the rename */
+    const char *spool;     /* folder of a spool, not owned; NULL: the format does not seek */
+    bool durable;          /* set by the caller: sync to disk before the rename */
+    char buffer[64 << 10]; /* the file's: libjpeg writes 4 KiB at a time */
 };
 
 /* Opens an empty output. A temporary file gets owner, permissions and extended attributes of the file that it

@@ -1,8 +1,8 @@
 /* Reads TIFFs page by page.
  *
  *     open: links of the file ─▶ directories ─▶ those that are pages (a raw file of a camera is refused)
- *     page: layout ─▶ table, decoder, prefetch ─▶ metadata
- *     rows: prefetch or decoder ─▶ rows of the caller, or unconverted rows ─▶ convert ─▶ rows of the caller
+ *     page: layout ─▶ table, rows ─▶ metadata
+ *     rows: rows.c ─▶ rows of the caller, or unconverted rows ─▶ convert ─▶ rows of the caller
  *
  * The first directory is a page, as every program shows it. Later ones are pages unless their tags say that
  * they are smaller copies or masks. */
@@ -189,19 +189,16 @@ struct tiff_reader {
     int page; /* its number, from 1 */
     struct tiff_layout layout;
     struct tiff_table table;
-    struct tiff_decoder decoder;
-    struct tiff_prefetch *prefetch; /* NULL unless TIFF_DECODE_STRIPS */
-    char *page_name;                /* the PageName tag, owned; may be NULL */
-    unsigned char *unconverted;     /* some decoded rows; owned. NULL: rows are decoded to their final type */
-    uint32_t unconverted_rows;      /* capacity of `unconverted`, in rows */
-    uint32_t row;                   /* the next to be read */
+    struct tiff_rows *rows;
+    char *page_name;            /* the PageName tag, owned; may be NULL */
+    unsigned char *unconverted; /* some decoded rows; owned. NULL: rows are decoded to their final type */
+    uint32_t unconverted_rows;  /* capacity of `unconverted`, in rows */
 };
 
 static void close_page(struct tiff_reader *reader)
 {
-    tiff_prefetch_close(reader->prefetch);
-    reader->prefetch = NULL;
-    tiff_decoder_close(&reader->decoder);
+    tiff_rows_close(reader->rows);
+    reader->rows = NULL;
     metadata_free(&reader->base.info.metadata);
     free(reader->table.entries);
     free(reader->unconverted);
@@ -240,13 +237,12 @@ static enum status open_page(struct tiff_reader *reader, int page, struct error 
 
     close_page(reader);
     reader->page = page;
-    reader->row = 0;
     reader->file.message[0] = '\0';
     if (tiff_file_set_directory(&reader->file, reader->pages.directories[page - 1], error) != STATUS_OK ||
         tiff_layout_read(&reader->file, &reader->base.options, &reader->layout, error) != STATUS_OK ||
         tiff_table_make(tiff, &reader->layout, &reader->table, error) != STATUS_OK ||
-        tiff_decoder_open(&reader->decoder, &reader->file, &reader->layout, error) != STATUS_OK ||
-        tiff_prefetch_open(&reader->decoder, &reader->base.options, &reader->prefetch, error) != STATUS_OK)
+        tiff_rows_open(&reader->file, &reader->layout, &reader->base.options, &reader->rows, error) !=
+            STATUS_OK)
         return STATUS_FAILED;
     if (!tiff_row_is_final(&reader->layout, &reader->table)) {
         const uint64_t row = reader->layout.row_size;
@@ -257,7 +253,7 @@ static enum status open_page(struct tiff_reader *reader, int page, struct error 
     }
     reader->base.uncompressed = reader->layout.compression == COMPRESSION_NONE && !reader->layout.separate &&
                                 !reader->layout.tiled && reader->unconverted == NULL;
-    reader->base.memory = reader->decoder.memory + tiff_prefetch_memory(reader->prefetch);
+    reader->base.memory = tiff_rows_memory(reader->rows);
 
     /* Metadata and description. */
     if (tiff_text_read(&reader->file, TIFFTAG_PAGENAME, &reader->page_name, metadata, error) != STATUS_OK ||
@@ -283,9 +279,7 @@ static enum status open_page(struct tiff_reader *reader, int page, struct error 
 static enum status fetch_rows(struct tiff_reader *reader, uint32_t count, unsigned char *to, size_t pitch,
                               struct error *error)
 {
-    enum status status = reader->prefetch != NULL
-                             ? tiff_prefetch_fetch(reader->prefetch, reader->row, count, to, pitch, error)
-                             : tiff_decoder_fetch(&reader->decoder, reader->row, count, to, pitch, error);
+    enum status status = tiff_rows_fetch(reader->rows, count, to, pitch, error);
     if (reader->file.broken_lines)
         metadata_warn(&reader->base.trailing,
                       "has broken lines of a fax, which are blank where they could not be read");
@@ -313,7 +307,6 @@ static enum status tiff_read(struct reader *base, void *rows, size_t pitch, uint
             return status;
         for (uint32_t y = 0; y < count; y++, to += pitch)
             convert_row(reader, to, to);
-        reader->row += count;
         return STATUS_OK;
     }
 
@@ -325,33 +318,19 @@ static enum status tiff_read(struct reader *base, void *rows, size_t pitch, uint
             return status;
         for (uint32_t y = 0; y < some; y++, to += pitch)
             convert_row(reader, reader->unconverted + y * row, to);
-        reader->row += some;
         count -= some;
     }
     return STATUS_OK;
 }
 
-/* Skips rows. False if rows are decoded one after another; strips and uncompressed rows are found by number.
- */
 static bool tiff_skip(struct reader *base, uint32_t count)
 {
-    struct tiff_reader *reader = (struct tiff_reader *)base;
-
-    if (reader->decoder.method == TIFF_DECODE_SEQUENTIAL)
-        return false;
-    reader->row += count;
-    return true;
+    return tiff_rows_skip(((struct tiff_reader *)base)->rows, count);
 }
 
-/* Goes back to the first row of an uncompressed page. */
 static bool tiff_go_back(struct reader *base)
 {
-    struct tiff_reader *reader = (struct tiff_reader *)base;
-
-    if (reader->decoder.method != TIFF_DECODE_RAW)
-        return false;
-    reader->row = 0;
-    return true;
+    return tiff_rows_go_back(((struct tiff_reader *)base)->rows);
 }
 
 static enum status tiff_next_page(struct reader *base, bool *more, struct error *error)

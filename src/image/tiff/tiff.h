@@ -1,8 +1,8 @@
 /* TIFF by libtiff. Sources: TIFF 6.0, Adobe's TIFF Technical Notes 1 to 3, BigTIFF, EXIF 2.3, libtiff's
  * pages.
  *
- *     reading   file.c ─▶ layout.c ─▶ rows.c, inflate.c ─▶ prefetch.c ─▶ convert.c ─▶ reader.c
- *               libtiff   tags        strips and tiles     threads       types        pages, rows
+ *     reading   file.c ─▶ layout.c ─▶ rows.c, inflate.c ─▶ convert.c ─▶ reader.c
+ *               libtiff   tags        strips, threads      types        pages, rows
  *               file.c ─▶ image/ifd.c ─▶ metadata_read.c
  *     writing   writer.c, metadata_write.c ─▶ strips on threads (image/parts.c) ─▶ file.c
  *
@@ -193,87 +193,33 @@ bool tiff_inflate_end(struct tiff_inflater *inflater);
 
 /* ---------------- rows.c
  *
- * Decodes the rows of a TIFF page: pixels interleaved, samples as in the file, but in the host's byte order.
- * "Strip" also means a row of tiles here. Strip n of each separate plane has the same rows. */
+ * Decodes the rows of a TIFF page, perhaps on several threads: pixels interleaved, samples as in the file,
+ * but in the host's byte order. */
 
-enum { TIFF_PLANES = 4 };
+struct tiff_rows;
 
-enum tiff_decoding {
-    TIFF_DECODE_RAW,        /* uncompressed strips: any rows can be read from the file */
-    TIFF_DECODE_SEQUENTIAL, /* tall strips: rows are decoded a few at a time, from top to bottom */
-    TIFF_DECODE_STRIPS      /* others: whole strips are decoded (prefetch.c) */
-};
+/* Opens the rows of the file's current page. File and layout must stay valid until tiff_rows_close, which the
+ * caller calls also after a failure. */
+enum status tiff_rows_open(struct tiff_file *file, const struct tiff_layout *layout,
+                           const struct reader_options *options, struct tiff_rows **rows,
+                           struct error *error);
 
-struct tiff_decoder {
-    struct tiff_file *file;           /* the caller's */
-    const struct tiff_layout *layout; /* the caller's */
-    uint32_t strip_height;            /* rows of a strip or tile, at most the page's */
-    uint32_t tile_width;              /* pixels; of strips: the page's */
-    enum tiff_decoding method;        /* of this page */
-    /* Deflate has one, or one per plane if TIFF_DECODE_SEQUENTIAL. Other codecs have none. */
-    struct tiff_inflater *inflater[TIFF_PLANES];
-    unsigned char *block; /* a tile, rows of one plane, or an RGBA raster; owned */
-    uint32_t block_rows;  /* maximum rows of a plane that tiff_decoder_fetch reads at once */
-    uint64_t memory;      /* bytes of the block */
-};
+/* Returns the bytes of memory that the rows take. */
+uint64_t tiff_rows_memory(const struct tiff_rows *rows);
 
-/* Opens a decoder of the file's current page. File and layout must stay valid until tiff_decoder_close, which
- * the caller calls also after a failure. */
-enum status tiff_decoder_open(struct tiff_decoder *decoder, struct tiff_file *file,
-                              const struct tiff_layout *layout, struct error *error);
+/* Decodes the next rows to memory, `pitch` bytes apart. */
+enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t count, unsigned char *to, size_t pitch,
+                            struct error *error);
 
-/* Returns the number of strips of a plane. */
-uint32_t tiff_decoder_strip_count(const struct tiff_decoder *decoder);
+/* Skips rows. False if rows are decoded one after another; strips and uncompressed rows are found by number.
+ */
+bool tiff_rows_skip(struct tiff_rows *rows, uint32_t count);
 
-/* Returns the number of rows of a strip; the last one may have fewer than the others. */
-uint32_t tiff_decoder_strip_rows(const struct tiff_decoder *decoder, uint32_t number);
-
-/* TIFF_DECODE_STRIPS: decodes a strip of all planes to `to`, in rows of layout->row_size bytes. */
-enum status tiff_decoder_decode_strip(struct tiff_decoder *decoder, uint32_t number, unsigned char *to,
-                                      struct error *error);
-
-/* The other methods: decodes rows to memory, `pitch` bytes apart. TIFF_DECODE_SEQUENTIAL: `first` is the row
- * after the last one that was decoded. */
-enum status tiff_decoder_fetch(struct tiff_decoder *decoder, uint32_t first, uint32_t count,
-                               unsigned char *to, size_t pitch, struct error *error);
-
-/* Frees the block and the decoders. A zeroed struct is allowed. */
-void tiff_decoder_close(struct tiff_decoder *decoder);
-
-/* Copies `rows` rows of `pixels` pixels of `size` bytes. Pixels are adjacent in `from` and `stride` bytes
- * apart in `to`; pitches are bytes from row to row. */
-void tiff_copy_strided(unsigned char *to, size_t to_pitch, size_t stride, const unsigned char *from,
-                       size_t from_pitch, size_t size, size_t pixels, uint32_t rows);
-
-/* ---------------- prefetch.c
- *
- * TIFF_DECODE_STRIPS: decodes the strips of a page before they are asked for, on several threads, each slot
- * with a libtiff handle of its own on the file:
- *
- *     file ─▶ handle, decoder ─▶ strip k     ─▶ fetch ─▶ caller
- *          ─▶ handle, decoder ─▶ strip k + 1
- *          ─▶ ...
- *
- * If threads gain nothing (the page is small, uncompressed or of few strips, or memory is short), the
- * caller's thread decodes one strip at a time. */
-
-struct tiff_prefetch;
-
-/* Opens the prefetch of a page for TIFF_DECODE_STRIPS; *prefetch is NULL for other methods. `decoder` must
- * stay valid until the prefetch is closed, which the caller does also after a failure. */
-enum status tiff_prefetch_open(struct tiff_decoder *decoder, const struct reader_options *options,
-                               struct tiff_prefetch **prefetch, struct error *error);
-
-/* Returns the bytes of memory that decoded strips and their handles take; 0 for NULL. */
-uint64_t tiff_prefetch_memory(const struct tiff_prefetch *prefetch);
-
-/* Copies rows to memory, `pitch` bytes apart. `first` is after the last row that was copied; rows
- * between them are skipped. */
-enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, uint32_t count,
-                                unsigned char *to, size_t pitch, struct error *error);
+/* Goes back to the first row. False unless the page is uncompressed. */
+bool tiff_rows_go_back(struct tiff_rows *rows);
 
 /* Waits for the threads and frees everything. NULL is allowed. */
-void tiff_prefetch_close(struct tiff_prefetch *prefetch);
+void tiff_rows_close(struct tiff_rows *rows);
 
 /* ---------------- metadata_read.c, metadata_write.c: metadata of a TIFF page */
 
