@@ -93,7 +93,8 @@ enum status job_check_format(const struct job *job, const struct settings *setti
     return status;
 }
 
-/* Fails if --depth or a coding option does not fit the output, or --linear a coefficient file. */
+/* Fails if --depth or a coding option does not fit the output, or --linear a coefficient file. Inputs of a
+ * stack have no output: the options are for its result. */
 static enum status check_output_options(const struct job *job, const struct settings *settings,
                                         struct error *error)
 {
@@ -101,9 +102,8 @@ static enum status check_output_options(const struct job *job, const struct sett
         settings->depth != DEPTH_OPTION_FLOAT)
         return fail(error, STATUS_USAGE,
                     "coefficients are written as float; leave --depth out, or add --mosaic");
-    enum status status = check_options(job->format, settings, job->is_single, error);
-    if (status != STATUS_OK)
-        return status;
+    if (!job_is_stack_input(job) && check_options(job->format, settings, job->is_single, error) != STATUS_OK)
+        return STATUS_USAGE;
     if (job->pyramid && settings->linear && !job->pyramid->linear)
         return fail(error, STATUS_FAILED, "was not transformed in linear light; leave --linear out");
     return STATUS_OK;
@@ -469,7 +469,8 @@ enum sample_type job_output_type(const struct job *job, const struct worker *wor
 
 bool job_is_bilevel(const struct job *job, const struct worker *worker)
 {
-    return worker->context->settings->depth == DEPTH_OPTION_1 || job->format->holds.types == 0;
+    return job->format->holds.bits &&
+           (worker->context->settings->depth == DEPTH_OPTION_1 || job->format->holds.types == 0);
 }
 
 /* Returns the options of the output, without the expected size. */

@@ -20,12 +20,14 @@
 struct measuring {
     const struct step *step; /* the measured stage */
     void *state;             /* of its struct measurement; owned by measure_step */
+    struct shape shape;      /* of the measured picture */
 };
 
 static enum status measuring_begin(void *context, const struct image_info *info, struct error *error)
 {
     const struct measuring *measuring = context;
-    return measuring->step->stage->measurement->begin(measuring->state, measuring->step->params, info, error);
+    return measuring->step->stage->measurement->begin(measuring->state, measuring->step->params,
+                                                      &measuring->shape, info, error);
 }
 
 static enum status measuring_add(void *context, const void *rows, size_t pitch, uint32_t count,
@@ -99,6 +101,7 @@ static enum status measure_steps(const struct job *job, struct worker *worker, s
     if (plan_make(&plan, &request, &worker->run, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct shape *out = plan_output(&plan);
+    measuring->shape = *out;
     struct page page = {.run = &worker->run,
                         .plan = &plan,
                         .input_conversion = job_input_conversion(job, worker),
@@ -116,8 +119,7 @@ static enum status measure_steps(const struct job *job, struct worker *worker, s
     page.output_conversion.type = plan.out;
     page.output_conversion.channels = out->channels;
     page.output_conversion.alpha = out->alpha;
-    page.output_conversion.has_range =
-        page.input_conversion.has_range && sample_is_float(plan.in) && sample_is_float(plan.out);
+    page.output_conversion.has_range = false;
     enum status status = memory_writer(reader_name(reader), &sink, &page.writer, error);
     if (status == STATUS_OK)
         status = flow_page(&page, error);
@@ -134,7 +136,7 @@ static enum status measure_step(struct job *job, struct worker *worker, size_t i
     const struct step *step = &job->chain.steps[index];
     const struct measurement *measurement = step->stage->measurement;
     struct error *error = &result->error;
-    struct measuring measuring = {.step = step};
+    struct measuring measuring = {.step = step, .shape = job_shape(job)};
     struct replacement replacement = {.stage = NULL};
     struct reader *reader;
     enum status status = measure_open(job, worker, step->stage->name, &reader, error);

@@ -264,8 +264,10 @@ struct measurement {
     /* For --warm, which compiles the programs of the usual replacement: its name and value. May be NULL. */
     const char *usual_stage, *usual_value;
     size_t size; /* bytes of the state, which is zeroed before `begin` */
-    /* Starts the measurement of a picture; `info` describes its rows. */
-    enum status (*begin)(void *state, const void *params, const struct image_info *info, struct error *error);
+    /* Starts the measurement of a picture; `info` describes its rows, `shape` the sample values of its file.
+     * Samples of full scale, 1 in floats, are shape->full. */
+    enum status (*begin)(void *state, const void *params, const struct shape *shape,
+                         const struct image_info *info, struct error *error);
     /* Adds the next `count` rows, which are `pitch` bytes apart. */
     void (*add)(void *state, const void *rows, size_t pitch, uint32_t count);
     /* Computes the replacement after the last row. `written` is the stage's value as the user wrote it; may

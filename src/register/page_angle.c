@@ -261,12 +261,13 @@ static enum status skew_find(float *gray, int width, int height, double most, st
 
 /* ---------------------------------------------------------------- the measurement */
 
-enum status page_angle_begin(void *context, const void *params, const struct image_info *info,
-                             struct error *error)
+enum status page_angle_begin(void *context, const void *params, const struct shape *shape,
+                             const struct image_info *info, struct error *error)
 {
     struct page_angle *state = context;
     const uint32_t longer = info->width > info->height ? info->width : info->height;
     (void)params;
+    (void)shape;
     state->info = *info;
     state->factor = longer / PAGE_ANGLE_SIDE > 1 ? (int)(longer / PAGE_ANGLE_SIDE) : 1;
     state->width = (int)info->width / state->factor;

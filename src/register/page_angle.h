@@ -19,8 +19,8 @@ struct page_angle {
     double *values;         /* values of one row; owned */
 };
 
-enum status page_angle_begin(void *context, const void *params, const struct image_info *info,
-                             struct error *error);
+enum status page_angle_begin(void *context, const void *params, const struct shape *shape,
+                             const struct image_info *info, struct error *error);
 void page_angle_add(void *context, const void *rows, size_t pitch, uint32_t count);
 void page_angle_release(void *context);
 

@@ -67,16 +67,14 @@ struct trim_state {
 };
 
 /* Allocates memory for the values of a row and the extremes of all rows. */
-static enum status trim_begin(void *context, const void *params, const struct image_info *info,
-                              struct error *error)
+static enum status trim_begin(void *context, const void *params, const struct shape *shape,
+                              const struct image_info *info, struct error *error)
 {
     struct trim_state *state = context;
     const struct amount *tolerance = &((const struct trim *)params)->tolerance;
     *state = (struct trim_state){.info = *info, .left = -1, .right = -1, .top = -1};
     /* Plus a rounding error: 4% of 255 are 10.2 counts, but a percentage may be a whole count, too. */
-    state->tolerance =
-        (tolerance->percent ? tolerance->number / 100 : tolerance->number / sample_full_scale(info->type)) +
-        1e-7;
+    state->tolerance = tolerance->number / (tolerance->percent ? 100 : shape->full - shape->zero) + 1e-7;
     state->values = allocate(info->width * (size_t)info->channels * sizeof *state->values, "a row", error);
     state->extremes = allocate(info->height * sizeof *state->extremes, "rows", error);
     return state->values && state->extremes ? STATUS_OK : STATUS_FAILED;

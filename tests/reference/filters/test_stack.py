@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import tifffile
+from PIL import Image
 
 import harness
 
@@ -138,6 +139,18 @@ def test_light_is_merged_with_linear(tmp_path):
     assert np.all(read(tmp_path / "out.tiff") == 188)  # of half the light, by sRGB's curve
 
 
+def test_one_bit_for_each_pixel(tmp_path, rng):
+    """--depth 1 is for the result: the stages after --stack make it black and white, or each input was before."""
+    samples, pictures = make_pictures(rng, 3, 21, 34, 1, np.dtype("uint8"))
+    paths = write(tmp_path, samples)
+    for chain, expected in ((["--stack", "mean", "--threshold", "50%"], pictures.mean(0) > 0.5),
+                            (["--threshold", "50%", "--stack", "max"], (pictures > 0.5).any(0))):
+        for name in ("out.png", "out.tif", "out.pbm"):
+            harness.run(*paths, *chain, "--depth", "1", tmp_path / name, "-y")
+            with Image.open(tmp_path / name) as out:
+                assert out.mode == "1" and np.array_equal(np.asarray(out), expected[..., 0])
+
+
 def test_pages(tmp_path, rng):
     samples, pictures = make_pictures(rng, 7, 12, 14, 1, np.dtype("uint16"))
     tifffile.imwrite(tmp_path / "in.tif", samples[..., 0], photometric="minisblack")
@@ -145,6 +158,7 @@ def test_pages(tmp_path, rng):
     assert np.array_equal(read(tmp_path / "out.tiff"), np.median(samples, 0).astype(np.uint16))
     harness.run(tmp_path / "in.tif", "--page", "2-4", "--stack", "mean,pages=yes", "--depth", "float", tmp_path / "some.tiff")
     assert_close(read(tmp_path / "some.tiff"), pictures[1:4].mean(0))
+    harness.run(tmp_path / "in.tif", "--stack", "mean,pages=yes", "--depth", "8", "--quality", "80", tmp_path / "out.jpg")
 
 
 @pytest.mark.parametrize("method", ["mean", "median"])

@@ -72,13 +72,17 @@ def test_in_the_middle_of_a_chain(tmp_path, rng):
 
 
 def test_sample_values_and_orientation(tmp_path):
-    """A tolerance without percent counts samples; positions are those of the picture as it is seen."""
+    """A tolerance without percent counts samples of the input, whatever the output has; positions are those of the picture as it is seen."""
     samples = np.full((30, 50, 1), 100, np.uint8)
     samples[10:20, 5:45], samples[12:15, 20:30] = 109, 200
     harness.write_tiff(tmp_path / "in.tif", samples)
     for tolerance, shape in (("8", (10, 40, 1)), ("9", (3, 10, 1)), ("100", (30, 50, 1))):
-        harness.run("-y", "in.tif", f"--trim={tolerance}", "out.tif", cwd=tmp_path)
-        assert harness.read_tiff(tmp_path / "out.tif").shape == shape
+        for more in ([], ["--depth", "16"], ["--depth", "float"], ["--range", "50,220", "--depth", "float"], ["--stack", "mean"]):
+            harness.run("-y", "in.tif", f"--trim={tolerance}", *more, "-o", "out.tif", cwd=tmp_path)
+            assert harness.read_tiff(tmp_path / "out.tif").shape == shape, more
+    harness.write_tiff(tmp_path / "float.tif", samples.astype(np.float32))
+    harness.run("float.tif", "--range", "0,1000", "--trim=1%", "out.tif", "-y", cwd=tmp_path)
+    assert harness.read_tiff(tmp_path / "out.tif").shape == (3, 10, 1)
     harness.write_tiff(tmp_path / "side.tif", samples, extratags=[(274, 3, 1, 6, True)])
     harness.run("-y", "side.tif", "--trim=9", "out.tif", cwd=tmp_path)
     assert np.array_equal(harness.read_tiff(tmp_path / "out.tif")[..., 0], np.rot90(samples[12:15, 20:30, 0], -1))
