@@ -218,8 +218,9 @@ static void *read_ahead_thread(void *context)
     return NULL;
 }
 
-/* Starts to open the device and to decode a large image. A damaged image is reported when its rows are read,
- * that is, only if the device could be opened. */
+/* Starts to open the device and to decode a large image, unless its decoder and the rows need more than
+ * --memory-limit: then the planner may refuse it. A damaged image is reported when its rows are read, that
+ * is, only if the device could be opened. */
 static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, const struct job *job)
 {
     const struct image_info *info = reader_info(job->reader);
@@ -227,11 +228,12 @@ static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, co
     const uint64_t limit = worker->share.memory_limit;
     struct error ignored = {.text = ""};
     *ahead = (struct read_ahead){.worker = worker, .reader = job->reader, .limit = READ_AHEAD_MAX};
-    if (worker->open || job->pyramid || reader_is_uncompressed(job->reader) ||
-        pixel_size(info) * (size_t)shape.width * (size_t)shape.height < READ_AHEAD_MIN)
-        return;
     if (limit > 0 && limit / 4 < READ_AHEAD_MAX)
         ahead->limit = (size_t)(limit / 4);
+    if (worker->open || job->pyramid || reader_is_uncompressed(job->reader) ||
+        pixel_size(info) * (size_t)shape.width * (size_t)shape.height < READ_AHEAD_MIN ||
+        (limit > 0 && reader_memory(job->reader) + ahead->limit > limit))
+        return;
     ahead->is_device_opening = worker_begin_open(worker);
     ahead->is_running = ahead->is_device_opening &&
                         thread_start(&ahead->thread, read_ahead_thread, ahead, &ignored) == STATUS_OK;

@@ -16,6 +16,7 @@
 #include "device/cache.h"
 #include "device/cost.h"
 #include "device/drivers.h"
+#include "device/pocl.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -282,8 +283,11 @@ static enum status find_devices(struct device_table *table, const struct environ
         add_platform(table, environment, platforms[i]);
     if (table->count == 0)
         return fail(
-            error, STATUS_FAILED,
-            "no usable OpenCL device found; check that `clinfo -l` lists one and that its compiler is there");
+            error, STATUS_FAILED, "no usable OpenCL device found; %s",
+            pocl_cache_is_missing()
+                ? "PoCL needs a folder for what it compiles: neither XDG_CACHE_HOME or HOME nor TMPDIR "
+                  "can be written, or their disks are full"
+                : "check that `clinfo -l` lists one and that its compiler is there");
     return STATUS_OK;
 }
 

@@ -192,12 +192,8 @@ void drivers_allow(const struct environment *environment)
         confine_allow(own, ALL_RIGHTS);
     free(own);
     const char *pocl = getenv("POCL_CACHE_DIR");
-    char pocl_cache[PATH_MAX];
-    if (pocl && snprintf(pocl_cache, sizeof pocl_cache, "%s", pocl) < PATH_MAX) {
-        make_folders_above(pocl_cache);
-        mkdir(pocl_cache, 0700);
-        confine_allow(pocl_cache, ALL_RIGHTS);
-    }
+    if (pocl)
+        confine_allow(pocl, ALL_RIGHTS);
     allow_joined(environment->system_cache, "climg", CONFINE_READ);
 
     /* Allow the loader, its list of drivers, and the drivers. */

@@ -46,26 +46,24 @@ static const char MARKER[] = "climg-running-"; /* start of a marker's name */
 static char directory[PATH_MAX]; /* cache directory that climg chose; "" if climg chose none */
 static char marker[PATH_MAX];    /* path of the marker of this process, or "" */
 static bool may_copy;            /* no climg-no-copy: copy programs that were compiled for all users */
+static bool is_missing;          /* neither the user's directory nor one that climg chooses is usable */
 
 /* ---------------------------------------------------------------- choice of the directory */
 
-/* True if the directory, or its nearest existing parent, is writable and its disk is not full. */
+/* True if the directory exists or can be created, can be written, and its disk is not full. */
 static bool is_usable(const char *path)
 {
     struct stat info;
     struct statvfs disk;
-    char above[PATH_MAX];
-    if (path[0] != '/' || strlen(path) >= sizeof above)
+    char copy[PATH_MAX];
+    if (strlen(path) >= sizeof copy)
         return false;
-    strcpy(above, path);
-    while (stat(above, &info) != 0) {
-        char *slash = strrchr(above, '/');
-        if (slash == above && !slash[1])
-            return false; /* not even the root can be examined */
-        slash[slash == above] = '\0';
-    }
-    return S_ISDIR(info.st_mode) && faccessat(AT_FDCWD, above, W_OK | X_OK, AT_EACCESS) == 0 &&
-           statvfs(above, &disk) == 0 && (unsigned long long)disk.f_bavail * disk.f_frsize >= MIN_FREE;
+    strcpy(copy, path);
+    make_folders_above(copy);
+    mkdir(path, 0700); /* private, as its files are executed */
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
+           faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 && statvfs(path, &disk) == 0 &&
+           (unsigned long long)disk.f_bavail * disk.f_frsize >= MIN_FREE;
 }
 
 /* True if only this user can write to the directory or replace it, as its files are executed. The directory
@@ -87,13 +85,13 @@ static bool is_private(const char *path, const char *above)
 static bool find_temporary_folder(const char *spool, char path[PATH_MAX])
 {
     enum { NAMES = 16 };
-    for (int i = 0; i < NAMES && is_usable(spool); i++) {
+    for (int i = 0; i < NAMES; i++) {
         const int length = snprintf(path, PATH_MAX, "%s/climg-pocl-%ld.%d", spool, (long)geteuid(), i);
         if (length >= PATH_MAX)
             return false;
         mkdir(path, 0700); /* if it fails, is_private is false */
-        if (is_private(path, spool) && is_usable(path))
-            return true;
+        if (is_private(path, spool))
+            return is_usable(path);
     }
     return false;
 }
@@ -142,8 +140,6 @@ static void begin_use(bool verbose)
 {
     enum { MAX_DESCRIPTORS = 8 };
     char no_copy[PATH_MAX + 16], contents[PATH_MAX + 16];
-    make_folders_above(directory);
-    mkdir(directory, 0700); /* private, as its files are executed */
     const int lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock < 0)
         return;
@@ -175,7 +171,7 @@ static void begin_use(bool verbose)
 void pocl_cache_open(const struct environment *environment, bool verbose, bool quiet)
 {
     struct error ignored = {.text = ""};
-    if (environment->pocl_cache && (environment->pocl_cache[0] != '/' || is_usable(environment->pocl_cache)))
+    if (environment->pocl_cache && is_usable(environment->pocl_cache))
         return;
 
     /* Choose the directory in climg's cache, or else one below TMPDIR. Without either, PoCL gets an
@@ -188,6 +184,7 @@ void pocl_cache_open(const struct environment *environment, bool verbose, bool q
     free(own);
     if (!is_own && !find_temporary_folder(environment->spool, directory)) {
         directory[0] = '\0';
+        is_missing = true;
         setenv("POCL_CACHE_DIR", "/dev/null/none", 1);
         return;
     }
@@ -200,6 +197,11 @@ void pocl_cache_open(const struct environment *environment, bool verbose, bool q
     else if (!is_own && verbose)
         print_path("climg: PoCL keeps what it compiles in %s, as it cannot below XDG_CACHE_HOME or HOME\n",
                    directory);
+}
+
+bool pocl_cache_is_missing(void)
+{
+    return is_missing;
 }
 
 void pocl_cache_close(void)

@@ -14,6 +14,9 @@
  * set and not usable, prints that unless `quiet` is set. */
 void pocl_cache_open(const struct environment *environment, bool verbose, bool quiet);
 
+/* True if pocl_cache_open found no usable directory. Then PoCL offers no device. */
+bool pocl_cache_is_missing(void);
+
 /* Removes the marker file of pocl_cache_open, as this process did not crash. Safe in a signal handler. */
 void pocl_cache_close(void);
 

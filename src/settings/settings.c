@@ -382,6 +382,7 @@ enum status settings_resolve(struct settings *settings, struct error *error)
                          : settings->dry_run                      ? "--dry-run"
                          : settings->resume                       ? "--resume"
                          : settings->in_place                     ? "--in-place"
+                         : settings->memory_limit > 0             ? "--memory-limit"
                          : settings->report && !settings->check   ? "--report"
                                                                   : NULL;
     if (unused && settings_writes_no_output(settings))

@@ -50,7 +50,15 @@ static enum status open_stream(struct output *output, int descriptor, struct err
     if (output->spool != NULL) {
         output->copy_to = descriptor;
         output->file = spool_open(output->spool, error);
-        return output->file == NULL ? STATUS_FAILED : STATUS_OK;
+        char *name = output->file == NULL ? NULL
+                                          : text_print(error, "%s, collected in a temporary file in %s",
+                                                       output->name, output->spool);
+        if (name == NULL)
+            return STATUS_FAILED;
+        output->name_end = strlen(output->name);
+        free(output->name);
+        output->name = name;
+        return STATUS_OK;
     }
     return open_descriptor(output, descriptor, "wb", error);
 }
@@ -212,8 +220,10 @@ enum status output_commit(struct output *output, struct error *error)
     if (fflush(file) != 0 || ferror(file) ||
         (output->durable && output->temporary != NULL && fsync(fileno(file)) != 0 && errno != EINVAL))
         status = fail_writing(error, errno);
-    if (status == STATUS_OK && copy_to >= 0)
+    if (status == STATUS_OK && copy_to >= 0) {
+        output->name[output->name_end] = '\0';
         status = spool_drain(output->spool, file, copy_to, error);
+    }
 
     /* Close also after an error, and report the first error. Network file systems report many errors on
      * close. */

@@ -20,7 +20,8 @@
 /* Must not move while it is open. */
 struct output {
     FILE *file;      /* the format writes to it; NULL: closed */
-    char *name;      /* the path, or "standard output", for messages; owned */
+    char *name;      /* the path, or "standard output", for messages, and the folder of a spool; owned */
+    size_t name_end; /* length of the name without the folder of the spool */
     char *target;    /* final path with links resolved, owned; NULL for stdout, devices and pipes */
     char *temporary; /* name of the temporary file, in temporary.c's table; NULL for stdout, devices and pipes
                       */

@@ -7,3 +7,4 @@ cat in.tif | climg - out.png
 mkdir none
 cat in.tif | climg --format tiff | cmp - in.tif
 ls -A none
+(ulimit -f 512; climg "$SAMPLES/scene.png" --scale 4 --format tiff | wc -c)

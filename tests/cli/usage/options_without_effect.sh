@@ -7,6 +7,7 @@ for option in --info --compare=in.png; do
 done
 climg --check in.png --dry-run
 climg --check in.png --report report.json
+climg --check in.png --memory-limit 1G
 climg in.png --invert out.png --selftest
 climg --warm in.png
 climg --list-devices --invert

@@ -95,6 +95,14 @@ def test_header_alone_takes_no_memory(tmp_path, depth, colour, interlaced):
     assert "in.png: needs " in done.err and "and --memory-limit is 64 MiB" in done.err
 
 
+def test_refused_before_it_is_decoded(tmp_path):
+    """Decoding ahead, while the device is opened, would allocate the whole tile."""
+    write(tmp_path / "small.tif", 50, width=100)
+    tifffile.imwrite(tmp_path / "in.tif", np.zeros((4096, 4096, 3), np.uint8), tile=(4096, 4096), compression="zlib")
+    command = ["--blur", "2", "--memory-limit", "4M", tmp_path / "out.png"]
+    assert stays_below(peak(tmp_path / "small.tif", *command) + SLACK, tmp_path / "in.tif", *command, status=1)
+
+
 def test_memory_does_not_grow_with_the_height(tmp_path):
     write(tmp_path / "in.tif", 2000)
     write(tmp_path / "tall.tif", 8000)

@@ -179,11 +179,18 @@ def test_the_users_own_choice(tmp_path, env):
     assert not any((tmp_path / "tmp").iterdir())
 
 
-def test_a_choice_that_cannot_be_written(tmp_path, env):
+@pytest.mark.parametrize("choice", ["/proc/nowhere/cache", os.path.relpath(PICTURE), "/" + 300 * "x"], ids=["proc", "a file", "long"])
+def test_a_choice_that_cannot_be_written(tmp_path, env, choice):
     """It is named, and climg's own folder used."""
-    done = run({**env, "POCL_CACHE_DIR": "/proc/nowhere/cache"}, PICTURE, "--invert", tmp_path / "out.png")
-    assert done.returncode == 0 and done.stderr.startswith("climg: POCL_CACHE_DIR=/proc/nowhere/cache cannot be written, ")
+    done = run({**env, "POCL_CACHE_DIR": choice}, PICTURE, "--invert", tmp_path / "out.png")
+    assert done.returncode == 0 and done.stderr.startswith(f"climg: POCL_CACHE_DIR={choice} cannot be written, ")
     assert own_folder(env).is_dir()
+
+
+def test_no_folder_can_be_written(tmp_path, env):
+    """The message names what can be set. With another driver than PoCL's there is a device."""
+    done = run({**env, "TMPDIR": "/proc"}, PICTURE, "--invert", tmp_path / "out.png")
+    assert done.returncode == 0 or "neither XDG_CACHE_HOME or HOME nor TMPDIR can be written" in done.stderr
 
 
 def test_a_dry_run_makes_none(tmp_path, env):
