@@ -14,7 +14,7 @@ for count in '1 page' '2 pages' '3 pages'; do
 done
 exec 3>&-
 wait $climg
-on_lines() { tr '\r' '\n' | sed -nE 's/^\x1b\[K(climg:)/\1/p'; }
+on_lines() { tr '\r' '\n' | sed -nE '/preparing kernels/d; s/^\x1b\[K(climg:)/\1/p'; } # a busy machine takes its time to load kernels
 on_lines <shown | sed 's/, [0-9.]* MP.s//'
 climg --progress always pages.tif --invert out.tif 2>&1 | on_lines | sed -n 1p
 printf 'YUV4MPEG2 W2 H2\nFRAME\n123456FRAME\n123456' | climg - --invert --progress always - 2>&1 >video | on_lines | sed -n 1p
