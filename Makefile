@@ -13,7 +13,7 @@ SANITIZE ?=
 ifneq ($(ISAL)$(JANSSON),)
 $(error ISAL= and JANSSON= are gone: climg is always built with both libraries, which make deps installs)
 endif
-PACKAGES := zlib libjpeg libisal libtiff-4 libwebp libwebpmux libwebpdemux lcms2 OpenCL jansson
+PACKAGES := libpng zlib libjpeg libisal libtiff-4 libwebp libwebpmux libwebpdemux lcms2 OpenCL jansson
 OBJ := $(BUILD)/obj
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
@@ -40,9 +40,9 @@ PROGRAM := $(OBJ)/climg
 FUZZERS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c))
 
-BUILD_PACKAGES := build-essential pkg-config zlib1g-dev libisal-dev libjpeg-dev libtiff-dev libwebp-dev liblcms2-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
+BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev libjpeg-dev libtiff-dev libwebp-dev liblcms2-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
                   ocl-icd-libopencl1 pocl-opencl-icd
-CHECK_PACKAGES := libcmocka-dev libpng-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
+CHECK_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
                   python3-pytest-xdist netpbm ffmpeg x264 python3-pywt slurm-wlm munge parallel file libimage-exiftool-perl \
                   fish zsh python3-yaml libjpeg-turbo-progs python3-skimage python3-opencv fonts-dejavu-core \
                   icc-profiles-free strace
@@ -260,8 +260,6 @@ $(OBJ)/fuzz/%: tests/fuzz/%.c $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $< $(UNIT_OBJECTS) $(LIBS)
 fuzz-build: $(FUZZERS:%=$(OBJ)/fuzz/%)
-# Samples of PNGs are compared with those that libpng reads.
-$(OBJ)/fuzz/images $(OBJ)/replay/images: LIBS += -lpng
 fuzz: $(BUILD)/climg
 	$(PYTHON) tests/fuzz/seeds.py $(BUILD)/fuzz/seeds
 	for target in $(FUZZERS); do tar -C $(BUILD)/fuzz/seeds -xzf tests/fuzz/corpus/$$target.tar.gz || exit 1; done

@@ -10,6 +10,7 @@ class Climg < Formula
   depends_on "isa-l"
   depends_on "jansson"
   depends_on "jpeg-turbo"
+  depends_on "libpng"
   depends_on "libtiff"
   depends_on "little-cms2"
   depends_on :linux

@@ -13,6 +13,7 @@ import uuid
 
 # pkg-config's name: the project's name, its licence (SPDX), its page. Which loader of OpenCL drivers a system has, its name does not tell.
 PROJECTS = {
+    "libpng": ("libpng", "libpng-2.0", "http://www.libpng.org/pub/png/libpng.html"),
     "zlib": ("zlib", "Zlib", "https://zlib.net"),
     "libjpeg": ("libjpeg-turbo", "IJG AND BSD-3-Clause AND Zlib", "https://libjpeg-turbo.org"),
     "libisal": ("isa-l", "BSD-3-Clause", "https://github.com/intel/isa-l"),

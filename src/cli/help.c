@@ -16,6 +16,7 @@
 #include <jansson.h>
 #include <jpeglib.h>
 #include <lcms2.h>
+#include <png.h>
 #include <tiffio.h>
 #include <webp/decode.h>
 #include <zlib.h>
@@ -175,12 +176,13 @@ static void write_version(FILE *file)
         number = tiff;
     const unsigned webp = (unsigned)WebPGetDecoderVersion(); /* 0x010204 */
     const int lcms = cmsGetEncodedCMMversion();              /* 2140 */
-    fprintf(file,
-            "climg %s\nlibjpeg-turbo %s\nlibtiff %.*s\nlibwebp %u.%u.%u\nLittle CMS %d.%d\nzlib %s\n"
-            "ISA-L %d.%d.%d\njansson %s\n",
-            CLIMG_VERSION, TEXT_OF(LIBJPEG_TURBO_VERSION), (int)strcspn(number, "\n"), number, webp >> 16,
-            webp >> 8 & 0xff, webp & 0xff, lcms / 1000, lcms % 1000 / 10, zlibVersion(), ISAL_MAJOR_VERSION,
-            ISAL_MINOR_VERSION, ISAL_PATCH_VERSION, JANSSON_VERSION);
+    fprintf(
+        file,
+        "climg %s\nlibpng %s\nlibjpeg-turbo %s\nlibtiff %.*s\nlibwebp %u.%u.%u\nLittle CMS %d.%d\nzlib %s\n"
+        "ISA-L %d.%d.%d\njansson %s\n",
+        CLIMG_VERSION, png_get_libpng_ver(NULL), TEXT_OF(LIBJPEG_TURBO_VERSION), (int)strcspn(number, "\n"),
+        number, webp >> 16, webp >> 8 & 0xff, webp & 0xff, lcms / 1000, lcms % 1000 / 10, zlibVersion(),
+        ISAL_MAJOR_VERSION, ISAL_MINOR_VERSION, ISAL_PATCH_VERSION, JANSSON_VERSION);
 }
 
 enum status help_write(FILE *file, const struct settings *settings, struct error *error)

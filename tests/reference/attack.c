@@ -1,4 +1,4 @@
-/* A layer over ISA-L, libjpeg and libtiff (LD_PRELOAD) that does at the first header what the code of a
+/* A layer over libpng, libjpeg and libtiff (LD_PRELOAD) that does at the first header what the code of a
  * malicious file might do, each thing once, and writes to stderr a line for each: "attack NAME: done" or
  * "attack NAME: " and the error. $HOME has a file `secret`. Changes nothing outside of $HOME but for what
  * would be an attack. */
@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <png.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -147,7 +148,7 @@ long syscall(long number, ...)
         return real arguments;                                                                               \
     }
 
-ATTACKS(void, isal_inflate_init, (void *state), (state))
+ATTACKS(void, png_read_info, (png_structp png, png_infop info), (png, info))
 ATTACKS(int, jpeg_read_header, (void *in, int whole), (in, whole))
 ATTACKS(void *, TIFFClientOpenExt,
         (const char *name, const char *mode, void *handle, void *read, void *write, void *seek, void *close,

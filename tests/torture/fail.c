@@ -96,8 +96,8 @@ static bool contains(const struct range *range, const void *address)
 /* The first object is the program itself; of the others those that decode and encode images count. */
 static int note_object(struct dl_phdr_info *info, size_t size, void *context)
 {
-    static const char *const names[] = {"libtiff", "libz.",   "libisal", "libjansson", "libjpeg",
-                                        "libwebp", "libzstd", "liblzma", "libdeflate"};
+    static const char *const names[] = {"libpng",  "libtiff", "libz.",   "libisal", "libjansson",
+                                        "libjpeg", "libwebp", "libzstd", "liblzma", "libdeflate"};
     struct range range = {UINTPTR_MAX, 0};
     bool *first = context;
     (void)size;

@@ -1,4 +1,6 @@
-/* Writes the chunks of a PNG before its pixels: colour space, resolution, EXIF, texts. */
+/* Writes the chunks of a PNG before its pixels: colour space, resolution, EXIF, texts.
+ *
+ * libpng is not used here, as each of its versions refuses a different set of ICC profiles. */
 #include "base/sums.h"
 #include "base/text.h"
 #include "image/png/png.h"
@@ -23,7 +25,7 @@ static enum status write_pieces(FILE *file, const char *name, const struct piece
     size_t size = 0;
     for (size_t i = 0; i < count; i++)
         size += pieces[i].size;
-    png_put_number(head, (uint32_t)size);
+    png_save_uint_32(head, (png_uint_32)size);
     memcpy(head + 4, name, 4);
     uint32_t crc = isal_crc32(0, head + 4, 4);
     bool written = fwrite(head, 1, sizeof head, file) == sizeof head;
@@ -31,7 +33,7 @@ static enum status write_pieces(FILE *file, const char *name, const struct piece
         crc = isal_crc32(crc, pieces[i].data, pieces[i].size);
         written = fwrite(pieces[i].data, 1, pieces[i].size, file) == pieces[i].size;
     }
-    png_put_number(tail, crc);
+    png_save_uint_32(tail, crc);
     written = written && fwrite(tail, 1, sizeof tail, file) == sizeof tail;
     return written ? STATUS_OK : fail_writing(error, errno);
 }
@@ -165,9 +167,9 @@ static enum status png_write_text(FILE *file, const struct text_entry *entry, st
 /* ---------------------------------------------------------------- numbers */
 
 /* Rounds to a number from `least` to the largest that a chunk can store. */
-static uint32_t to_integer(double value, double least)
+static png_uint_32 to_integer(double value, double least)
 {
-    return (uint32_t)fmin(fmax(round(value), least), PNG_NUMBER_MAX);
+    return (png_uint_32)fmin(fmax(round(value), least), PNG_UINT_31_MAX);
 }
 
 /* True if pHYs has the resolution and not only its ratio: in whole pixels per metre, at least 1. */
@@ -193,9 +195,9 @@ static enum status write_resolution(FILE *file, const struct metadata *metadata,
     const bool metric = holds_unit(metadata);
     /* A ratio that does not consist of whole numbers is scaled: the smaller one becomes 1000. */
     const double scale = metric || (x == round(x) && y == round(y)) ? 1 : 1000 / fmin(x, y);
-    png_put_number(data, to_integer(x * scale, 1));
-    png_put_number(data + 4, to_integer(y * scale, 1));
-    data[8] = metric ? PNG_PER_METRE : 0;
+    png_save_uint_32(data, to_integer(x * scale, 1));
+    png_save_uint_32(data + 4, to_integer(y * scale, 1));
+    data[8] = metric ? PNG_RESOLUTION_METER : PNG_RESOLUTION_UNKNOWN;
     return png_chunk_write(file, "pHYs", data, sizeof data, error);
 }
 
@@ -207,12 +209,12 @@ static enum status write_colours(FILE *file, const struct image_info *info, stru
     enum status status = STATUS_OK;
     unsigned char data[32];
     if (metadata->gamma > 0) {
-        png_put_number(data, to_integer(metadata->gamma * PNG_FRACTION, 0));
+        png_save_uint_32(data, to_integer(metadata->gamma * PNG_FP_1, 0));
         status = png_chunk_write(file, "gAMA", data, 4, error);
     }
     if (status == STATUS_OK && metadata->has_chromaticities) {
         for (int i = 0; i < 8; i++)
-            png_put_number(data + 4 * i, to_integer(metadata->chromaticities[i] * PNG_FRACTION, 0));
+            png_save_uint_32(data + 4 * i, to_integer(metadata->chromaticities[i] * PNG_FP_1, 0));
         status = png_chunk_write(file, "cHRM", data, 32, error);
     }
     /* The specification wants sRGB or iCCP, not both. */
@@ -257,7 +259,7 @@ enum {
 
 static uint32_t number_at(const struct blob *icc, size_t at)
 {
-    return png_get_number(icc->data + at);
+    return png_get_uint_32(icc->data + at);
 }
 
 size_t png_icc_size(const struct blob *icc)
@@ -288,7 +290,7 @@ static bool has_whole_tags(const struct blob *icc, size_t size)
 bool png_holds_icc(const struct blob *icc, int channels)
 {
     const size_t size = png_icc_size(icc);
-    return size >= HEADER_SIZE && size <= PNG_NUMBER_MAX && number_at(icc, 0) == size &&
+    return size >= HEADER_SIZE && size <= PNG_UINT_31_MAX && number_at(icc, 0) == size &&
            (icc->data[VERSION_OFFSET] <= 3 || size % 4 == 0) && number_at(icc, INTENT_OFFSET) <= INTENT_MAX &&
            has_signature(icc, SIGNATURE_OFFSET, "acsp") && has_whole_tags(icc, size) &&
            !has_signature(icc, CLASS_OFFSET, "abst") && !has_signature(icc, CLASS_OFFSET, "link") &&

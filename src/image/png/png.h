@@ -1,11 +1,8 @@
-/* PNG, ISO/IEC 15948. Every variant is read: palettes, 1 to 16 bits, tRNS, interlaced ones.
+/* PNG, ISO/IEC 15948: gray and RGB, with or without alpha, 8 and 16 bit, and 1-bit gray.
  *
- *     reading   chunks.c ─▶ metadata_read.c, texts.c ─▶ pixels.c, filter.c ─▶ reader.c
- *                           header, metadata            rows                  interlace
+ *     reading   session.c ─▶ metadata_read.c, texts.c ─▶ pixels.c, filter.c ─▶ reader.c    examine.c
+ *               libpng       chunks before pixels        inflates, unfilters   rows        --check
  *     writing   metadata_write.c; writer.c, filter.c ─▶ IDAT chunks on threads (image/parts.c)
- *
- * libpng is not used: ISA-L inflates twice as fast as its zlib, and each of its versions drops other metadata
- * and refuses other profiles.
  *
  * Private to src/image/png; the Makefile collects format_png (image/format.h). Each struct belongs to one
  * thread at a time. */
@@ -17,69 +14,50 @@
 #include "image/metadata/metadata.h"
 #include "image/parts.h"
 
-#include <endian.h>
+#include <png.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <zlib.h>
 
-/* Big-endian numbers of 4 bytes, as all numbers of PNG are stored. */
-static inline uint32_t png_get_number(const unsigned char *bytes)
-{
-    uint32_t number;
-    memcpy(&number, bytes, sizeof number);
-    return be32toh(number);
-}
+/* ---------------- session.c
+ *
+ * Runs libpng in steps that return a status; no other file calls longjmp. libpng parses IHDR and tRNS, and
+ * decodes pixels that need conversion; it passes all other chunks, also PLTE, to metadata_read.c. */
 
-static inline void png_put_number(unsigned char *bytes, uint32_t number)
-{
-    number = htobe32(number);
-    memcpy(bytes, &number, sizeof number);
-}
-
-/* Numbers in chunks. */
-enum {
-    PNG_COLOUR = 2, /* bit of RGB in the colour type */
-    PNG_ALPHA = 4,  /* bit of alpha */
-    PNG_GRAY = 0,   /* colour types */
-    PNG_RGB = PNG_COLOUR,
-    PNG_PALETTE = 3,
-    PNG_GRAY_ALPHA = PNG_GRAY | PNG_ALPHA,
-    PNG_RGB_ALPHA = PNG_RGB | PNG_ALPHA,
-    PNG_PER_METRE = 1, /* pHYs is in pixels per metre; 0: it is a ratio */
-};
-static const double PNG_FRACTION = 100000; /* unit of gAMA and cHRM: 1 / 100000 */
-static const uint32_t PNG_NUMBER_MAX = 0x7fffffff;
-
-/* ---------------- chunks.c */
-
-/* The chunk that is being read. Set `file` and zero the rest; the file is after the signature. */
-struct png_chunk {
-    FILE *file;    /* the caller's */
-    char name[5];  /* ends in NUL */
-    uint32_t left; /* bytes of its data that were not read yet */
-    uint32_t crc;  /* of the name and the data that were read */
+struct png_session {
+    png_structp png;
+    png_infop info;
+    struct error *error;       /* of the current step */
+    struct metadata *metadata; /* filled in from the chunks before the pixels */
+    struct metadata *trailing; /* notes about chunks after the pixels */
+    size_t budget;             /* bytes that further chunks may take when they are inflated */
+    bool has_memory_limit;     /* the budget is what --memory-limit leaves, less than the default */
+    uint64_t seen;             /* chunk types so far: bits 1 << index in chunk_types of metadata_read.c */
+    bool has_wrong_crc;        /* the current chunk is damaged */
+    bool has_error;            /* a callback has filled in `error` */
+    bool out_of_memory;        /* an allocation of libpng failed */
+    size_t left;               /* bytes that libpng may still read; SIZE_MAX: no limit */
+    bool is_beyond_limit;      /* libpng tried to read more than that */
+    /* The last eight bytes that libpng read at once: in the end, length and name of the first IDAT. */
+    unsigned char last_header[8];
 };
 
-/* Reads the length and the name of the next chunk. Fails for critical chunks that climg does not know. */
-enum status png_chunk_next(struct png_chunk *chunk, struct error *error);
+/* Opens a session, which must not move afterwards. Call png_session_close also after a failure. */
+enum status png_session_open(struct png_session *session, FILE *file, struct error *error);
 
-/* Reads data, at most chunk->left bytes. */
-enum status png_chunk_read(struct png_chunk *chunk, void *to, size_t size, struct error *error);
+/* Frees libpng's structs, not the file. A zeroed session is allowed. */
+void png_session_close(struct png_session *session);
 
-/* Skips the rest of the data, and reads the CRC. If it is wrong, fails for a critical chunk, and sets
- * *is_damaged for an optional one. */
-enum status png_chunk_end(struct png_chunk *chunk, bool *is_damaged, struct error *error);
+/* Subtracts `size` from the budget. Returns false if it is more than the budget; then the metadata notes that
+ * chunks are left out, or if --memory-limit is the reason, fills in the error and sets has_error. */
+bool png_session_reserve_budget(struct png_session *session, size_t size);
 
-/* Fails because the CRC is wrong. */
-enum status png_chunk_fail(const struct png_chunk *chunk, struct error *error);
-
-bool png_chunk_is_optional(const struct png_chunk *chunk);
-
-/* Member of struct format: see image/format.h. */
-enum status png_examine(FILE *file, struct metadata *notes, struct error *error);
+/* Runs a step and returns its status. Every call of libpng that can fail belongs in a step. If libpng fails,
+ * the step does not return: its local variables must not be the only pointers to allocated memory. */
+typedef enum status (*png_step)(void *context, struct error *error);
+enum status png_session_run(struct png_session *session, png_step step, void *context, struct error *error);
 
 /* ---------------- filter.c
  *
@@ -118,78 +96,28 @@ void png_count_runs(const unsigned char *bytes, size_t size, size_t *zeros, size
  * 4, 6 or 8 bytes. */
 void png_unfilter_row(enum png_filter filter, const struct png_row *row, unsigned char *to);
 
-/* ---------------- metadata_read.c, texts.c */
-
-/* The header of a PNG: what IHDR says, how samples become pixels, and the state while chunks are read. */
-struct png_header {
-    uint32_t width, height;
-    int bits, colour_type; /* of a sample; PNG_GRAY ... */
-    bool is_interlaced;
-    bool has_transparency;   /* tRNS becomes alpha */
-    uint16_t transparent[3]; /* gray or RGB: the samples of transparent pixels */
-    /* If has_table, the pixels of palettes, of gray below 8 bits, and of gray of 8 bits with tRNS, by the
-     * value of the sample: red, green, blue and alpha; or gray and alpha. */
-    bool has_table;
-    unsigned colours; /* of the palette */
-    unsigned char table[256][4];
-
-    struct metadata *metadata; /* set by the caller; filled in from the chunks */
-    struct error *error;       /* of png_header_read */
-    size_t used;               /* bytes of the chunks that were inflated or copied */
-    size_t budget;             /* bytes that further chunks may take when they are inflated */
-    bool has_memory_limit;     /* the budget is what --memory-limit leaves, less than the default */
-    uint64_t seen;             /* chunk types so far: bits 1 << index in chunk_types of metadata_read.c */
-    bool has_error;            /* png_header_reserve has filled in `error` */
-};
-
-/* Reads the chunks up to the data of the first IDAT. `memory` limits the bytes of all chunks after inflating;
- * 0: only the default limit, more than any honest file needs. */
-enum status png_header_read(struct png_chunk *chunk, struct png_header *header, uint64_t memory,
-                            struct error *error);
-
-/* Subtracts `size` from the budget. Returns false if it is more than the budget; then the metadata notes that
- * chunks are left out, or if --memory-limit is the reason, fills in the error and sets has_error. */
-bool png_header_reserve(struct png_header *header, size_t size);
-
-/* Notes that a chunk after the pixels is left out. */
-void png_metadata_note_trailing(struct metadata *trailing, const char *name);
-
-/* The data of a chunk. */
-struct png_data {
-    const char *name;
-    const unsigned char *data;
-    size_t size; /* bytes */
-};
-
-/* Adds the text of a tEXt, zTXt or iTXt chunk. A chunk that is damaged or too large is left out and noted. */
-enum status png_parse_text(struct png_header *header, const struct png_data *chunk);
-
-/* Inflates the zlib stream in a chunk, within the budget, and appends a NUL, which inflated->size does not
- * count. The caller frees inflated->data. It is NULL if the stream is damaged, or too large, which is noted.
- */
-enum status png_inflate_chunk(struct png_header *header, const unsigned char *bytes, size_t size,
-                              struct blob *inflated);
-
 /* ---------------- pixels.c
  *
- * Inflates, unfilters and expands the rows of a picture, or of one pass of an interlaced picture. */
+ * Reads the rows of a PNG whose samples need no conversion: not interlaced, no palette, 8 or 16 bit, no tRNS.
+ * libpng reads the chunks before the first IDAT, pixels.c the rest of the file: ISA-L inflates twice as fast
+ * as libpng's zlib. */
+
+/* Reads `size` bytes; fails if the file has fewer. */
+enum status png_read_bytes(FILE *file, void *bytes, size_t size, struct error *error);
 
 struct png_pixels;
 
-/* Begins to read the data of the first IDAT. Header and chunk must stay valid until png_pixels_close. Returns
- * NULL if out of memory. */
-struct png_pixels *png_pixels_open(const struct png_header *header, struct png_chunk *chunk,
-                                   struct error *error);
-
-/* Begins the picture or a pass of this size, at least one pixel. */
-void png_pixels_begin(struct png_pixels *pixels, uint32_t width, uint32_t height);
+/* Begins to read from reader->file, which is at the data of the first IDAT, `size` bytes. reader->info
+ * describes the rows; reader->trailing receives notes about chunks after them. The reader must stay valid
+ * until png_pixels_close. Returns NULL if out of memory. */
+struct png_pixels *png_pixels_open(struct reader *reader, uint32_t size, struct error *error);
 
 /* Reads the next `count` rows to `data`, `pitch` bytes apart. */
 enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch, uint32_t count,
                             struct error *error);
 
-/* After the last row: reads and checks the rest of the file. What is left out is noted in `trailing`. */
-enum status png_pixels_end(struct png_pixels *pixels, struct metadata *trailing, struct error *error);
+/* After the last row: reads and checks the rest of the file. Its chunks are left out and noted. */
+enum status png_pixels_end(struct png_pixels *pixels, struct error *error);
 
 /* Frees the struct, not the file. NULL is allowed. */
 void png_pixels_close(struct png_pixels *pixels);
@@ -222,9 +150,38 @@ struct parts *png_idat_open(struct png_idat *idat, struct error *error);
 
 extern const unsigned char png_signature[SIGNATURE_SIZE]; /* a file's first bytes */
 
+/* ---------------- examine.c */
+
+/* Member of struct format: see image/format.h. */
+enum status png_examine(FILE *file, struct metadata *notes, struct error *error);
+
 /* ---------------- reader.c */
 
 extern const struct reader_class png_reader_class;
+
+/* ---------------- metadata_read.c, texts.c */
+
+/* In a step, before png_read_info: makes libpng pass chunks to metadata_read.c, which fills in `metadata`,
+ * and notes in `trailing` the chunks after the pixels. Neither may move until the file is read. `memory`
+ * limits the bytes of all chunks after inflating; 0: only the default limit, more than any honest file needs.
+ */
+void png_metadata_register(struct png_session *session, struct metadata *metadata, struct metadata *trailing,
+                           uint64_t memory);
+
+/* The warning that IDAT inflates to far more than the rows. */
+#define PNG_SURPLUS "has more image data than its header says, which is left out"
+
+/* Notes that a chunk after the pixels is left out. */
+void png_metadata_note_trailing(struct metadata *trailing, const char *name);
+
+/* Adds the text of a tEXt, zTXt or iTXt chunk. A chunk that is damaged or too large is left out and noted. */
+enum status png_parse_text(struct png_session *session, const png_unknown_chunk *chunk);
+
+/* Inflates the zlib stream in a chunk, within the budget, and appends a NUL, which inflated->size does not
+ * count. The caller frees inflated->data. It is NULL if the stream is damaged, or too large, which is noted.
+ */
+enum status png_inflate_chunk(struct png_session *session, const unsigned char *bytes, size_t size,
+                              struct blob *inflated);
 
 /* ---------------- metadata_write.c */
 

@@ -1,10 +1,15 @@
-/* Reads PNGs: the header and metadata, then rows. An interlaced image is decoded whole before its first row
- * is returned. Chunks after the pixels are checked and noted, not parsed. */
+/* Reads PNGs: libpng reads the chunks before the pixels. pixels.c reads the pixels, or libpng if they need
+ * conversion or are interlaced.
+ *
+ * An interlaced image is decoded whole before its first row is returned. Chunks after the pixels are checked
+ * and noted, not parsed. */
 #include "image/png/png.h"
 
+#include <endian.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -15,88 +20,170 @@ enum {
 
 struct png_reader {
     struct reader base; /* must be first */
-    struct png_chunk chunk;
-    struct png_header header;
-    struct png_pixels *pixels;
+    struct png_session session;
+    struct png_pixels *pixels; /* NULL: libpng decodes the pixels */
+    bool interlaced;
     unsigned char *whole; /* the interlaced image; NULL before the first row is asked for */
     uint32_t next_row;    /* to be read */
 };
 
-/* Reads the file up to the first IDAT, describes the picture and computes the memory for decoding. */
-static enum status png_open_reader(struct reader *base, struct error *error)
+/* Step: reads the file up to the first IDAT, describes the picture and computes the memory for decoding. */
+static enum status png_read_header(void *context, struct error *error)
 {
-    struct png_reader *reader = (struct png_reader *)base;
-    struct png_header *header = &reader->header;
-    struct image_info *info = &base->info;
-    reader->chunk.file = base->file;
-    header->metadata = &info->metadata;
-    if (png_header_read(&reader->chunk, header, base->options.memory, error) != STATUS_OK ||
-        check_image_size(header->width, header->height, base->options.max_pixels, error) != STATUS_OK)
+    struct png_reader *reader = context;
+    struct png_session *session = &reader->session;
+    struct image_info *info = &reader->base.info;
+    png_set_sig_bytes(session->png, SIGNATURE_SIZE);
+    png_metadata_register(session, &info->metadata, &reader->base.trailing, reader->base.options.memory);
+    const size_t budget = session->budget;
+    png_read_info(session->png, session->info);
+
+    info->width = png_get_image_width(session->png, session->info);
+    info->height = png_get_image_height(session->png, session->info);
+    if (check_image_size(info->width, info->height, reader->base.options.max_pixels, error) != STATUS_OK)
         return STATUS_FAILED;
-    info->width = header->width;
-    info->height = header->height;
-    info->bits = header->bits < 8 ? header->bits : 0;
-    info->palette = header->colour_type == PNG_PALETTE;
-    info->alpha = (header->colour_type & PNG_ALPHA) != 0 || header->has_transparency;
-    info->channels = ((header->colour_type & PNG_COLOUR) != 0 ? 3 : 1) + info->alpha;
-    info->type = header->bits == 16 ? SAMPLE_UINT16 : SAMPLE_UINT8;
-    base->memory = ((header->is_interlaced ? (uint64_t)info->height + 1 : 0) + ROW_BUFFERS) * row_size(info) +
-                   (uint64_t)METADATA_COPIES * header->used;
-    reader->pixels = png_pixels_open(header, &reader->chunk, error);
+
+    /* Ask for whole bytes, alpha instead of tRNS, and the host's byte order. */
+    const int depth = png_get_bit_depth(session->png, session->info);
+    const png_byte type = png_get_color_type(session->png, session->info);
+    const bool has_trns = png_get_valid(session->png, session->info, PNG_INFO_tRNS) != 0;
+    png_set_expand(session->png);
+    if (BYTE_ORDER == LITTLE_ENDIAN && depth == 16)
+        png_set_swap(session->png);
+    reader->interlaced = png_set_interlace_handling(session->png) > 1;
+    /* Describe the expanded picture. libpng can describe it only after png_read_update_info, which allocates
+     * rows: they may be long, and the plan has not counted them yet. */
+    info->bits = depth < 8 ? depth : 0;
+    info->palette = type == PNG_COLOR_TYPE_PALETTE;
+    info->alpha = (type & PNG_COLOR_MASK_ALPHA) != 0 || has_trns;
+    info->channels = ((type & PNG_COLOR_MASK_COLOR) != 0 ? 3 : 1) + info->alpha;
+    info->type = depth == 16 ? SAMPLE_UINT16 : SAMPLE_UINT8;
+    reader->base.memory = ((reader->interlaced ? (uint64_t)info->height : 0) + ROW_BUFFERS) * row_size(info) +
+                          (uint64_t)METADATA_COPIES * (budget - session->budget);
+
+    /* Let pixels.c read samples that need no conversion. libpng has read the header of the first IDAT. */
+    if (info->palette || depth < 8 || reader->interlaced || has_trns)
+        return STATUS_OK;
+    reader->pixels = png_pixels_open(&reader->base, png_get_uint_32(session->last_header), error);
     return reader->pixels == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
-/* Decodes an interlaced image, which consists of seven smaller pictures (Adam7): pixels whose x and y are a
- * first one plus multiples of a step. */
-static enum status read_interlaced(struct png_reader *reader, struct error *error)
+/* In a step, before the first row: makes libpng allocate its rows. */
+static void begin_rows(struct png_reader *reader)
 {
-    static const struct {
-        uint32_t first_x, first_y, step_x, step_y;
-    } passes[] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
-                  {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
-    const struct image_info *info = &reader->base.info;
-    const size_t size = row_size(info), pixel = pixel_size(info);
-    /* The image, and a row of a pass. */
-    reader->whole = allocate_zeroed((size_t)info->height + 1, size, "an interlaced PNG", error);
-    if (reader->whole == NULL)
-        return STATUS_FAILED;
-    unsigned char *row = reader->whole + info->height * size;
-    for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
-        const uint32_t x = passes[i].first_x, y = passes[i].first_y;
-        if (x >= info->width || y >= info->height)
-            continue;
-        const uint32_t width = (info->width - x - 1) / passes[i].step_x + 1,
-                       height = (info->height - y - 1) / passes[i].step_y + 1;
-        png_pixels_begin(reader->pixels, width, height);
-        for (uint32_t j = 0; j < height; j++) {
-            unsigned char *to = reader->whole + (y + j * passes[i].step_y) * size + x * pixel;
-            if (png_pixels_read(reader->pixels, row, size, 1, error) != STATUS_OK)
-                return STATUS_FAILED;
-            for (size_t k = 0; k < width; k++)
-                memcpy(to + k * passes[i].step_x * pixel, row + k * pixel, pixel);
-        }
+    struct png_session *session = &reader->session;
+    png_read_update_info(session->png, session->info);
+    if (png_get_rowbytes(session->png, session->info) != row_size(&reader->base.info))
+        png_error(session->png, "rows of an unexpected size");
+}
+
+/* Arguments of the steps that read rows. */
+struct row_request {
+    struct png_reader *reader;
+    unsigned char *data; /* of the first row */
+    size_t pitch;        /* bytes from row to row */
+    uint32_t count;      /* rows */
+};
+
+/* Before the last `rows` rows: limits the bytes that libpng may read, as it would inflate all surplus image
+ * data after the last row. Compressed rows are hardly larger than rows, unless chunks are absurdly small. */
+static void limit_reading(struct png_reader *reader, size_t rows)
+{
+    enum { SLACK = 64 << 10 };
+    reader->session.left = SLACK + 2 * rows * row_size(&reader->base.info);
+}
+
+/* Reads the rest of the file, as a file that ends early is damaged, too. */
+static void read_end(struct png_reader *reader)
+{
+    reader->session.left = SIZE_MAX;
+    png_read_end(reader->session.png, reader->session.info);
+}
+
+/* Step: reads the next rows, and after the last one the rest of the file. */
+static enum status png_read_rows_step(void *context, struct error *error)
+{
+    (void)error;
+    const struct row_request *rows = context;
+    struct png_reader *reader = rows->reader;
+    if (reader->next_row == 0)
+        begin_rows(reader);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (++reader->next_row == reader->base.info.height)
+            limit_reading(reader, 1);
+        png_read_row(reader->session.png, rows->data + i * rows->pitch, NULL);
     }
-    return png_pixels_end(reader->pixels, &reader->base.trailing, error);
+    if (reader->next_row == reader->base.info.height)
+        read_end(reader);
+    return STATUS_OK;
+}
+
+/* Step: reads all rows of an interlaced image, and the rest of the file. */
+static enum status read_interlaced(void *context, struct error *error)
+{
+    (void)error;
+    struct png_reader *reader = context;
+    size_t size = row_size(&reader->base.info);
+    begin_rows(reader);
+    for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++) {
+        if (pass == PNG_INTERLACE_ADAM7_PASSES - 1)
+            limit_reading(reader, reader->base.info.height);
+        for (uint32_t y = 0; y < reader->base.info.height; y++)
+            png_read_row(reader->session.png, reader->whole + y * size, NULL);
+    }
+    read_end(reader);
+    return STATUS_OK;
+}
+
+/* Runs a step that reads rows. If libpng would read more than limit_reading allows, warns if all rows were
+ * read, and else fails. */
+static enum status run_rows(struct png_reader *reader, png_step step, void *context, struct error *error)
+{
+    enum status status = png_session_run(&reader->session, step, context, error);
+    if (!reader->session.is_beyond_limit)
+        return status;
+    png_structp png = reader->session.png;
+    if (reader->interlaced ? png_get_current_pass_number(png) != PNG_INTERLACE_ADAM7_PASSES
+                           : png_get_current_row_number(png) != reader->base.info.height)
+        return fail(error, STATUS_FAILED, "damaged PNG: its image data are in chunks that are far too small");
+    metadata_warn(&reader->base.trailing, PNG_SURPLUS);
+    return STATUS_OK;
+}
+
+/* Copies rows of an interlaced image, which is decoded whole at the first call: its first row is complete
+ * only after the last pass. */
+static enum status copy_interlaced(const struct row_request *rows, struct error *error)
+{
+    struct png_reader *reader = rows->reader;
+    size_t size = row_size(&reader->base.info);
+    if (reader->whole == NULL) {
+        reader->whole = allocate_zeroed(reader->base.info.height, size, "an interlaced PNG", error);
+        if (reader->whole == NULL)
+            return STATUS_FAILED;
+        enum status status = run_rows(reader, read_interlaced, reader, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    for (uint32_t i = 0; i < rows->count; i++)
+        memcpy(rows->data + i * rows->pitch, reader->whole + (reader->next_row + i) * size, size);
+    reader->next_row += rows->count;
+    return STATUS_OK;
 }
 
 static enum status png_read_some(struct reader *base, void *data, size_t pitch, uint32_t count,
                                  struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
-    const size_t size = row_size(&base->info);
-    if (!reader->header.is_interlaced) {
-        enum status status = png_pixels_read(reader->pixels, data, pitch, count, error);
-        reader->next_row += count;
-        return status == STATUS_OK && reader->next_row == base->info.height
-                   ? png_pixels_end(reader->pixels, &base->trailing, error)
-                   : status;
-    }
-    if (reader->whole == NULL && read_interlaced(reader, error) != STATUS_OK)
-        return STATUS_FAILED;
-    for (uint32_t i = 0; i < count; i++)
-        memcpy((unsigned char *)data + i * pitch, reader->whole + (reader->next_row + i) * size, size);
+    struct row_request rows = {reader, data, pitch, count};
+    if (reader->interlaced)
+        return copy_interlaced(&rows, error);
+    if (!reader->pixels)
+        return run_rows(reader, png_read_rows_step, &rows, error);
+    enum status status = png_pixels_read(reader->pixels, data, pitch, count, error);
     reader->next_row += count;
-    return STATUS_OK;
+    if (status == STATUS_OK && reader->next_row == base->info.height)
+        status = png_pixels_end(reader->pixels, error);
+    return status;
 }
 
 /* Replaces the pipe by /dev/null, so that the stream ends after the bytes in its buffer. */
@@ -116,7 +203,7 @@ static void png_check_trailing_data(struct reader *base)
     const struct png_reader *reader = (struct png_reader *)base;
     unsigned char after[SIGNATURE_SIZE];
     struct pollfd pipe = {.fd = fileno(base->file), .events = POLLIN};
-    if (reader->next_row < base->info.height)
+    if (reader->next_row < base->info.height || reader->session.is_beyond_limit)
         return;
     for (size_t i = 0; i < sizeof after; i++) {
         if (poll(&pipe, 1, 0) <= 0 && !end_after_buffer(base->file))
@@ -133,8 +220,18 @@ static void png_check_trailing_data(struct reader *base)
 static void png_close_reader(struct reader *base)
 {
     struct png_reader *reader = (struct png_reader *)base;
+    png_session_close(&reader->session);
     png_pixels_close(reader->pixels);
     free(reader->whole);
+}
+
+static enum status png_open_reader(struct reader *base, struct error *error)
+{
+    struct png_reader *reader = (struct png_reader *)base;
+    enum status status = png_session_open(&reader->session, base->file, error);
+    if (status == STATUS_OK)
+        status = png_session_run(&reader->session, png_read_header, reader, error);
+    return status;
 }
 
 const struct reader_class png_reader_class = {

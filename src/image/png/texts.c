@@ -124,7 +124,7 @@ static bool next_part(const char **left, size_t *size, const char **part)
  *     iTXt  keyword NUL flag method language NUL translated NUL text
  *
  * False: the chunk is damaged. */
-static bool split_chunk(const struct png_data *chunk, struct text_parts *parts)
+static bool split_chunk(const png_unknown_chunk *chunk, struct text_parts *parts)
 {
     const char *left = (const char *)chunk->data;
     size_t size = chunk->size;
@@ -156,7 +156,7 @@ static const char *unless_empty(const char *text)
 }
 
 /* Adds a text in UTF-8: a tEXt or zTXt, or an iTXt that is not valid UTF-8, is converted from Latin-1. */
-static enum status add_text(struct metadata *metadata, const struct text_parts *parts, const char *text,
+static enum status add_text(struct png_session *session, const struct text_parts *parts, const char *text,
                             struct error *error)
 {
     const size_t size = strlen(text);
@@ -174,33 +174,33 @@ static enum status add_text(struct metadata *metadata, const struct text_parts *
     enum status status = STATUS_FAILED;
     bool is_profile = false;
     if (entry.key != NULL && entry.value != NULL)
-        status = add_raw_profile(&entry, metadata, &is_profile, error);
+        status = add_raw_profile(&entry, session->metadata, &is_profile, error);
     if (status == STATUS_OK && !is_profile)
-        status = metadata_add_text(metadata, &entry, error);
+        status = metadata_add_text(session->metadata, &entry, error);
     free(entry.key);
     free(value);
     return status;
 }
 
-enum status png_parse_text(struct png_header *header, const struct png_data *chunk)
+enum status png_parse_text(struct png_session *session, const png_unknown_chunk *chunk)
 {
-    struct error *error = header->error;
+    struct error *error = session->error;
     struct text_parts parts;
     struct blob text = {NULL, 0};
     enum status status = STATUS_OK;
-    if (!png_header_reserve(header, chunk->size))
+    if (!png_session_reserve_budget(session, chunk->size))
         return STATUS_OK;
     const bool is_whole = split_chunk(chunk, &parts);
     if (is_whole && parts.is_compressed)
-        status = png_inflate_chunk(header, (const unsigned char *)parts.text, parts.size, &text);
+        status = png_inflate_chunk(session, (const unsigned char *)parts.text, parts.size, &text);
     else if (is_whole) {
         text.data = (unsigned char *)strndup(parts.text, parts.size);
         status = text.data == NULL ? fail_memory(error, "out of memory for metadata") : STATUS_OK;
     }
     if (text.data != NULL)
-        status = add_text(header->metadata, &parts, (const char *)text.data, error);
+        status = add_text(session, &parts, (const char *)text.data, error);
     else if (status == STATUS_OK)
-        metadata_leave_out(header->metadata, "texts that are damaged or too many");
+        metadata_leave_out(session->metadata, "texts that are damaged or too many");
     free(text.data);
     return status;
 }

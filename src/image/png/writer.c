@@ -254,15 +254,16 @@ static uint64_t png_memory(const struct writer_options *options, const struct im
 
 static enum status png_begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
-    static const unsigned char colour_types[] = {PNG_GRAY, PNG_GRAY_ALPHA, PNG_RGB, PNG_RGB_ALPHA};
+    static const unsigned char colour_types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
+                                                 PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
     struct png_writer *writer = (struct png_writer *)base;
     FILE *file = base->output.file;
     unsigned char header[13] = {[8] = base->options.bilevel         ? 1
                                       : info->type == SAMPLE_UINT16 ? 16
                                                                     : 8,
                                 [9] = colour_types[info->channels - 1]};
-    png_put_number(header, info->width);
-    png_put_number(header + 4, info->height);
+    png_save_uint_32(header, info->width);
+    png_save_uint_32(header + 4, info->height);
     if (fwrite(png_signature, 1, sizeof png_signature, file) != sizeof png_signature)
         return fail_writing(error, errno);
     if (png_chunk_write(file, "IHDR", header, sizeof header, error) != STATUS_OK ||
