@@ -39,6 +39,8 @@ static enum status png_open_reader(struct reader *base, struct error *error)
     info->palette = header->colour_type == PNG_PALETTE;
     info->alpha = (header->colour_type & PNG_ALPHA) != 0 || header->has_transparency;
     info->channels = ((header->colour_type & PNG_COLOUR) != 0 ? 3 : 1) + info->alpha;
+    snprintf(info->coding, sizeof info->coding, "Deflate");
+    info->checksums = "CRC-32 and Adler-32";
     info->type = header->bits == 16 ? SAMPLE_UINT16 : SAMPLE_UINT8;
     base->memory = ((header->is_interlaced ? (uint64_t)info->height + 1 : 0) + ROW_BUFFERS) * row_size(info) +
                    (uint64_t)METADATA_COPIES * header->used;
