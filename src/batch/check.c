@@ -77,16 +77,15 @@ static enum status check_coefficients(struct check *check, const struct coeffici
 static enum status check_pages(struct check *check, struct reader *reader, struct error *error)
 {
     const struct image_info *info = reader_info(reader);
-    const struct format *format = reader_format(reader);
     const bool is_whole = check->settings->pages.first == 0,
                is_pyramid = is_whole && coefficients_recognise(info);
     struct coefficients coefficients;
     enum status status = is_pyramid ? coefficients_read(info, &coefficients, error) : STATUS_OK;
     uint32_t sum = is_pyramid ? coefficients_sum_description(&info->metadata) : 0;
-    check->format = format->name;
+    check->format = reader_format(reader)->name;
     check->width = info->width;
     check->height = info->height;
-    check->checksums = format->checksums ? format->checksums(info) : NULL;
+    check->checksums = info->checksums;
     for (bool more = true; status == STATUS_OK && more;) {
         text_add_item(check->warnings, sizeof check->warnings, "; ", info->metadata.warning);
         status = check_page(check, reader, is_pyramid ? &sum : NULL, error);
@@ -95,8 +94,8 @@ static enum status check_pages(struct check *check, struct reader *reader, struc
         if (status == STATUS_OK)
             status = reader_next_page(reader, &more, error);
         /* A page without checksums decides for the file. */
-        if (status == STATUS_OK && more && check->checksums && format->checksums)
-            check->checksums = format->checksums(info);
+        if (status == STATUS_OK && more && check->checksums)
+            check->checksums = info->checksums;
     }
     if (status == STATUS_OK && is_whole)
         status = reader_examine(reader, error);

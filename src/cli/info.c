@@ -58,7 +58,7 @@ static struct file_info inspect(const struct job *job, struct reader *reader)
     struct file_info facts = {.name = job_input_name(job),
                               .info = info,
                               .format = format,
-                              .compression = format->compression ? format->compression(info) : NULL,
+                              .compression = info->coding[0] != '\0' ? info->coding : NULL,
                               .pages = reader_page_count(reader)};
     facts.is_pyramid =
         coefficients_recognise(info) && coefficients_read(info, &facts.pyramid, &ignored) == STATUS_OK;

@@ -97,7 +97,6 @@ struct writer_class {
     size_t size;       /* bytes of the format's writer struct, which writer_open allocates and zeroes */
     bool seeks;        /* needs a seekable output.file: a temporary file for pipes */
     bool black_is_one; /* in bilevel pages */
-    enum status (*open)(struct writer *writer, struct error *error); /* may be NULL */
     enum status (*begin_page)(struct writer *writer, const struct image_info *info, struct error *error);
     enum status (*write)(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
                          struct error *error);

@@ -54,11 +54,6 @@ struct format {
     /* True if a file that begins with `head` has this format. `size` is SIGNATURE_SIZE or
      * RIFF_SIGNATURE_SIZE, or less if the file is shorter. NULL: an output format, read as another one. */
     bool (*recognise)(const unsigned char *head, size_t size);
-    /* Returns the name of the file's compression, or NULL. May be NULL. */
-    const char *(*compression)(const struct image_info *info);
-    /* Returns the names of the checksums that reading such a page verifies ("CRC-32 and Adler-32"), or NULL.
-     * May be NULL. */
-    const char *(*checksums)(const struct image_info *info);
     /* Verifies the checksums that reading skips, and warns in `notes` of data after the end. `file` is at its
      * start. May be NULL. */
     enum status (*examine)(FILE *file, struct metadata *notes, struct error *error);

@@ -53,8 +53,6 @@ enum status writer_open(const char *path, const struct writer_options *options, 
     choose_jobs(&opened->options);
     enum status status = output_open(&opened->output, path, class->seeks ? options->spool : NULL, error);
     opened->output.durable = options->durable;
-    if (status == STATUS_OK && class->open != NULL)
-        status = prefix_name(opened, class->open(opened, error), error);
     if (status == STATUS_OK)
         *writer = opened;
     else

@@ -29,6 +29,10 @@ struct jpeg_reader {
 /* Step: reads the header, describes the picture and computes the memory for decoding. */
 static enum status jpeg_parse_header(void *context, struct error *error)
 {
+    static const char *const subsamplings[] = {[SUBSAMPLING_UNKNOWN] = "",
+                                               [SUBSAMPLING_444] = ", 4:4:4",
+                                               [SUBSAMPLING_422] = ", 4:2:2",
+                                               [SUBSAMPLING_420] = ", 4:2:0"};
     struct jpeg_reader *reader = context;
     struct jpeg_decompress_struct *in = &reader->session.jpeg.in;
     struct image_info *info = &reader->base.info;
@@ -61,6 +65,10 @@ static enum status jpeg_parse_header(void *context, struct error *error)
     info->colour_quality =
         in->jpeg_color_space == JCS_YCbCr ? jpeg_quality_estimate(in, 1, info->quality) : info->quality;
     info->subsampling = jpeg_subsampling_of(in);
+    snprintf(info->coding, sizeof info->coding, "quality %d", info->quality);
+    if (info->colour_quality != info->quality)
+        text_append(info->coding, sizeof info->coding, ", of colour %d", info->colour_quality);
+    text_append(info->coding, sizeof info->coding, "%s", subsamplings[info->subsampling]);
     in->out_color_space = info->channels == 1 ? JCS_GRAYSCALE : info->channels == 4 ? JCS_CMYK : JCS_RGB;
 
     /* All coefficients, each component rounded up to whole MCUs (at most one MCU more). */

@@ -297,21 +297,6 @@ static bool jpeg_recognise(const unsigned char *head, size_t size)
     return size >= 3 && memcmp(head, "\xff\xd8\xff", 3) == 0;
 }
 
-/* The "compression" of --info: "quality 90, of colour 80, 4:2:0". Valid until the thread's next call. */
-static const char *describe_coding(const struct image_info *info)
-{
-    static const char *const subsamplings[] = {
-        [SUBSAMPLING_444] = ", 4:4:4", [SUBSAMPLING_422] = ", 4:2:2", [SUBSAMPLING_420] = ", 4:2:0"};
-    static _Thread_local char text[48];
-    const char *subsampling = subsamplings[info->subsampling];
-    char colour[24] = "";
-    if (info->colour_quality != info->quality)
-        snprintf(colour, sizeof colour, ", of colour %d", info->colour_quality);
-    snprintf(text, sizeof text, "quality %d%s%s", info->quality, colour,
-             subsampling == NULL ? "" : subsampling);
-    return text;
-}
-
 /* Warns of bytes after the last end marker (EOI) in the last 64 KiB, except zeros, with which cameras pad. */
 static enum status jpeg_examine(FILE *file, struct metadata *notes, struct error *error)
 {
@@ -339,7 +324,6 @@ const struct format format_jpeg = {
     .holds =
         {.types = 1u << SAMPLE_UINT8, .channels = CHANNELS_ALL, .flat = true, .texts = true, .tags = true},
     .recognise = jpeg_recognise,
-    .compression = describe_coding,
     .examine = jpeg_examine,
     .holds_text = jpeg_holds_text,
     .holds_icc = jpeg_holds_icc,

@@ -57,6 +57,8 @@ static enum status png_read_header(void *context, struct error *error)
     info->palette = type == PNG_COLOR_TYPE_PALETTE;
     info->alpha = (type & PNG_COLOR_MASK_ALPHA) != 0 || has_trns;
     info->channels = ((type & PNG_COLOR_MASK_COLOR) != 0 ? 3 : 1) + info->alpha;
+    snprintf(info->coding, sizeof info->coding, "Deflate");
+    info->checksums = "CRC-32 and Adler-32";
     info->type = depth == 16 ? SAMPLE_UINT16 : SAMPLE_UINT8;
     reader->base.memory = ((reader->interlaced ? (uint64_t)info->height : 0) + ROW_BUFFERS) * row_size(info) +
                           (uint64_t)METADATA_COPIES * (budget - session->budget);

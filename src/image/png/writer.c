@@ -311,18 +311,6 @@ static bool png_recognise(const unsigned char *head, size_t size)
     return size >= sizeof png_signature && memcmp(head, png_signature, sizeof png_signature) == 0;
 }
 
-static const char *compression_name(const struct image_info *info)
-{
-    (void)info; /* PNG has one */
-    return "Deflate";
-}
-
-static const char *png_checksums(const struct image_info *info)
-{
-    (void)info;
-    return "CRC-32 and Adler-32";
-}
-
 const struct format format_png = {
     .name = "PNG",
     .extensions = extensions,
@@ -333,8 +321,6 @@ const struct format format_png = {
               .texts = true,
               .cicp = true},
     .recognise = png_recognise,
-    .compression = compression_name,
-    .checksums = png_checksums,
     .examine = png_examine,
     .holds_text = png_holds_text,
     .holds_icc = png_holds_icc,

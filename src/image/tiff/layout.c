@@ -356,6 +356,7 @@ void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wid
                           struct image_info *info)
 {
     const uint16_t compression = layout->compression;
+    const TIFFCodec *codec = TIFFFindCODEC(compression);
     uint16_t extras = 0, *types, predictor;
     const float *white;
 
@@ -383,6 +384,10 @@ void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wid
     info->palette = layout->palette;
     info->inverted = layout->inverted;
     info->compression = compression;
+    snprintf(info->coding, sizeof info->coding, "%s", codec != NULL ? codec->name : "");
+    /* Deflate is the only codec with a checksum. */
+    info->checksums =
+        compression == COMPRESSION_ADOBE_DEFLATE || compression == COMPRESSION_DEFLATE ? "Adler-32" : NULL;
 
     /* Other codecs have no predictor: libtiff does not know the tag then. */
     if ((compression == COMPRESSION_LZW || compression == COMPRESSION_ADOBE_DEFLATE ||

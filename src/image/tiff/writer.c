@@ -369,20 +369,6 @@ static bool tiff_recognise(const unsigned char *head, size_t size)
     return false;
 }
 
-static const char *compression_name(const struct image_info *info)
-{
-    const TIFFCodec *codec = TIFFFindCODEC((uint16_t)info->compression);
-    return codec ? codec->name : NULL;
-}
-
-/* Deflate is the only codec with a checksum. */
-static const char *tiff_checksums(const struct image_info *info)
-{
-    const bool deflates =
-        info->compression == COMPRESSION_ADOBE_DEFLATE || info->compression == COMPRESSION_DEFLATE;
-    return deflates ? "Adler-32" : NULL;
-}
-
 /* TIFF has a tag for cHRM's chromaticities, but none for gAMA. */
 static void tiff_leave_out(struct image_info *info)
 {
@@ -407,8 +393,6 @@ const struct format format_tiff = {
               .texts = true,
               .tags = true},
     .recognise = tiff_recognise,
-    .compression = compression_name,
-    .checksums = tiff_checksums,
     .leave_out = tiff_leave_out,
     .reader = &tiff_reader_class,
     .writer = &tiff_writer_class,

@@ -85,6 +85,7 @@ static enum status webp_open(struct reader *base, struct error *error)
     info->width = WebPDemuxGetI(reader->demuxer, WEBP_FF_CANVAS_WIDTH);
     info->height = WebPDemuxGetI(reader->demuxer, WEBP_FF_CANVAS_HEIGHT);
     info->lossless = frame->fragment.size > 4 && memcmp(frame->fragment.bytes, "VP8L", 4) == 0;
+    snprintf(info->coding, sizeof info->coding, "%s", info->lossless ? "lossless" : "lossy");
     info->alpha =
         frame->has_alpha || (uint32_t)frame->width < info->width || (uint32_t)frame->height < info->height;
     info->channels = 3 + info->alpha; /* WebP has no gray */
@@ -313,11 +314,6 @@ static bool webp_recognise(const unsigned char *head, size_t size)
     return size >= RIFF_SIGNATURE_SIZE && memcmp(head, "RIFF", 4) == 0 && memcmp(head + 8, "WEBP", 4) == 0;
 }
 
-static const char *webp_compression(const struct image_info *info)
-{
-    return info->lossless ? "lossless" : "lossy";
-}
-
 /* True for XMP, the only text of a WebP. */
 static bool webp_holds_text(const struct text_entry *text)
 {
@@ -357,7 +353,6 @@ const struct format format_webp = {
               .channels = CHANNELS_ALL,
               .texts = true}, /* gray is written as RGB */
     .recognise = webp_recognise,
-    .compression = webp_compression,
     .examine = webp_examine,
     .holds_text = webp_holds_text,
     .holds_icc = webp_holds_icc,
