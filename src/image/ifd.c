@@ -1,8 +1,8 @@
 /* Reads and copies the directories (IFDs) of TIFF and EXIF, in either byte order, classic or BigTIFF.
  *
- * The data may be hostile: every offset, count and size is checked against the source. A copy follows each
- * kind of pointer once, has at most MAX_COPY bytes, and gets no value that makes it longer than its source by
- * more than IFD_SLACK bytes. */
+ * The data may be hostile: every offset, count and size is checked against the file or blob. A copy follows
+ * each kind of pointer once, has at most MAX_COPY bytes, and gets no value that makes it longer than its
+ * original by more than IFD_SLACK bytes. */
 #include "image/ifd.h"
 
 #include <endian.h>
@@ -72,18 +72,17 @@ static void put_word(unsigned char *bytes, size_t size, uint64_t value)
         bytes[BYTE_ORDER == LITTLE_ENDIAN ? i : size - 1 - i] = (unsigned char)value;
 }
 
-static bool ifd_read_bytes(const struct ifd_source *source, uint64_t offset, void *to, size_t size)
+static bool ifd_read_bytes(const struct ifd *ifd, uint64_t offset, void *to, size_t size)
 {
-    return offset <= source->size && size <= source->size - offset &&
-           source->read(source->context, offset, to, size);
+    return offset <= ifd->size && size <= ifd->size - offset && ifd->read(ifd->context, offset, to, size);
 }
 
-/* Reads an unsigned number of 1, 2, 4 or 8 bytes in the source's byte order. */
-static bool read_word(const struct ifd_source *source, uint64_t offset, size_t size, uint64_t *value)
+/* Reads an unsigned number of 1, 2, 4 or 8 bytes in the byte order of the file. */
+static bool read_word(const struct ifd *ifd, uint64_t offset, size_t size, uint64_t *value)
 {
-    const bool is_little = source->swapped != (BYTE_ORDER == LITTLE_ENDIAN);
+    const bool is_little = ifd->swapped != (BYTE_ORDER == LITTLE_ENDIAN);
     unsigned char bytes[8];
-    if (!ifd_read_bytes(source, offset, bytes, size))
+    if (!ifd_read_bytes(ifd, offset, bytes, size))
         return false;
     *value = 0;
     for (size_t i = 0; i < size; i++)
@@ -99,79 +98,78 @@ static bool read_blob(const void *context, uint64_t offset, void *to, size_t siz
     return true;
 }
 
-bool ifd_source_of_blob(const struct blob *blob, struct ifd_source *source, uint64_t *first_ifd)
+bool ifd_of_blob(const struct blob *blob, struct ifd *ifd)
 {
     uint64_t magic;
-    *source = (struct ifd_source){.read = read_blob, .context = blob, .size = blob->size};
+    *ifd = (struct ifd){.read = read_blob, .context = blob, .size = blob->size};
     if (blob->data == NULL || blob->size < 8)
         return false;
     if (memcmp(blob->data, "II", 2) != 0 && memcmp(blob->data, "MM", 2) != 0)
         return false;
-    source->swapped = (blob->data[0] == 'I') != (BYTE_ORDER == LITTLE_ENDIAN);
-    return read_word(source, 2, 2, &magic) && magic == 42 && ifd_first(source, first_ifd);
+    ifd->swapped = (blob->data[0] == 'I') != (BYTE_ORDER == LITTLE_ENDIAN);
+    return read_word(ifd, 2, 2, &magic) && magic == 42 && ifd_first(ifd);
 }
 
-bool ifd_first(const struct ifd_source *source, uint64_t *ifd)
+bool ifd_first(struct ifd *ifd)
 {
-    return source->big ? read_word(source, 8, 8, ifd) : read_word(source, 4, 4, ifd);
+    return ifd->big ? read_word(ifd, 8, 8, &ifd->at) : read_word(ifd, 4, 4, &ifd->at);
 }
 
-bool ifd_next(const struct ifd_source *source, uint64_t ifd, uint64_t *next)
+bool ifd_next(const struct ifd *ifd, uint64_t *next)
 {
-    const struct ifd_layout layout = layout_of(source->big);
-    const uint64_t entries = (uint64_t)ifd_entry_count(source, ifd) * layout.entry;
+    const struct ifd_layout layout = layout_of(ifd->big);
+    const uint64_t entries = (uint64_t)ifd_entry_count(ifd) * layout.entry;
 
-    return entries > 0 && read_word(source, ifd + layout.head + entries, layout.word, next);
+    return entries > 0 && read_word(ifd, ifd->at + layout.head + entries, layout.word, next);
 }
 
-uint32_t ifd_entry_count(const struct ifd_source *source, uint64_t ifd)
+uint32_t ifd_entry_count(const struct ifd *ifd)
 {
-    const struct ifd_layout layout = layout_of(source->big);
+    const struct ifd_layout layout = layout_of(ifd->big);
     uint64_t count;
 
-    if (ifd == 0 || !read_word(source, ifd, layout.head, &count) || count > MAX_ENTRIES)
+    if (ifd->at == 0 || !read_word(ifd, ifd->at, layout.head, &count) || count > MAX_ENTRIES)
         return 0;
     return (uint32_t)count;
 }
 
-bool ifd_entry_at(const struct ifd_source *source, uint64_t ifd, uint32_t index, struct ifd_entry *entry)
+bool ifd_entry_at(const struct ifd *ifd, uint32_t index, struct ifd_entry *entry)
 {
-    const struct ifd_layout layout = layout_of(source->big);
+    const struct ifd_layout layout = layout_of(ifd->big);
     uint64_t tag, type;
     size_t word;
 
     entry->tag = 0;
-    entry->at = ifd + layout.head + (uint64_t)index * layout.entry;
-    if (!read_word(source, entry->at, 2, &tag) || !read_word(source, entry->at + 2, 2, &type) ||
-        !read_word(source, entry->at + 4, layout.word, &entry->count))
+    entry->at = ifd->at + layout.head + (uint64_t)index * layout.entry;
+    if (!read_word(ifd, entry->at, 2, &tag) || !read_word(ifd, entry->at + 2, 2, &type) ||
+        !read_word(ifd, entry->at + 4, layout.word, &entry->count))
         return false;
     entry->tag = (uint16_t)tag;
     entry->type = (uint16_t)type;
 
     /* Checking the count first keeps the product from overflowing. */
     size_t element = element_size(entry->type, &word);
-    if (element == 0 || entry->count > source->size / element)
+    if (element == 0 || entry->count > ifd->size / element)
         return false;
     entry->size = entry->count * element;
     /* A value that fits is in the entry itself; otherwise the entry has its offset. */
     entry->offset = entry->at + layout.value;
-    if (entry->size > layout.word &&
-        !read_word(source, entry->at + layout.value, layout.word, &entry->offset))
+    if (entry->size > layout.word && !read_word(ifd, entry->at + layout.value, layout.word, &entry->offset))
         return false;
-    return entry->offset <= source->size && entry->size <= source->size - entry->offset;
+    return entry->offset <= ifd->size && entry->size <= ifd->size - entry->offset;
 }
 
-bool ifd_find(const struct ifd_source *source, uint64_t ifd, uint16_t tag, struct ifd_entry *entry)
+bool ifd_find(const struct ifd *ifd, uint16_t tag, struct ifd_entry *entry)
 {
-    uint32_t count = ifd_entry_count(source, ifd);
+    uint32_t count = ifd_entry_count(ifd);
 
     for (uint32_t i = 0; i < count; i++)
-        if (ifd_entry_at(source, ifd, i, entry) && entry->tag == tag)
+        if (ifd_entry_at(ifd, i, entry) && entry->tag == tag)
             return true;
     return false;
 }
 
-bool ifd_unsigned(const struct ifd_source *source, const struct ifd_entry *entry, uint64_t *value)
+bool ifd_unsigned(const struct ifd *ifd, const struct ifd_entry *entry, uint64_t *value)
 {
     size_t word;
     size_t element = element_size(entry->type, &word);
@@ -183,35 +181,46 @@ bool ifd_unsigned(const struct ifd_source *source, const struct ifd_entry *entry
     case TIFF_LONG8:
     case TIFF_IFD:
     case TIFF_IFD8:
-        return entry->count > 0 && read_word(source, entry->offset, element, value);
+        return entry->count > 0 && read_word(ifd, entry->offset, element, value);
     default:
         return false;
     }
 }
 
-bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *entry, bool raw, void *to)
+bool ifd_read_values(const struct ifd *ifd, const struct ifd_entry *entry, bool raw, void *to)
 {
     size_t word;
     element_size(entry->type, &word);
-    if (!ifd_read_bytes(source, entry->offset, to, (size_t)entry->size))
+    if (!ifd_read_bytes(ifd, entry->offset, to, (size_t)entry->size))
         return false;
-    if (source->swapped && !raw)
+    if (ifd->swapped && !raw)
         swap_words(to, (size_t)entry->size, word);
     return true;
 }
 
-bool ifd_find_unsigned(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *value)
+bool ifd_sub(const struct ifd *ifd, uint16_t tag, struct ifd *sub)
+{
+    uint64_t at;
+
+    *sub = *ifd;
+    if (!ifd_find_unsigned(ifd, tag, &at))
+        return false;
+    sub->at = at;
+    return true;
+}
+
+bool ifd_find_unsigned(const struct ifd *ifd, uint16_t tag, uint64_t *value)
 {
     struct ifd_entry entry;
 
-    return ifd_find(source, ifd, tag, &entry) && ifd_unsigned(source, &entry, value);
+    return ifd_find(ifd, tag, &entry) && ifd_unsigned(ifd, &entry, value);
 }
 
-enum status ifd_select(const struct ifd_source *source, uint64_t ifd,
-                       bool (*keep)(uint16_t tag, uint64_t size), struct blob *selected, struct error *error)
+enum status ifd_select(const struct ifd *ifd, bool (*keep)(uint16_t tag, uint64_t size),
+                       struct blob *selected, struct error *error)
 {
-    const struct ifd_layout layout = layout_of(source->big);
-    const uint32_t count = ifd_entry_count(source, ifd);
+    const struct ifd_layout layout = layout_of(ifd->big);
+    const uint32_t count = ifd_entry_count(ifd);
     uint64_t kept = 0;
 
     *selected = (struct blob){.size = layout.head + count * layout.entry + layout.word};
@@ -220,15 +229,14 @@ enum status ifd_select(const struct ifd_source *source, uint64_t ifd,
         return STATUS_FAILED;
     for (uint32_t i = 0; i < count; i++) {
         struct ifd_entry entry;
-        const bool is_inside = ifd_entry_at(source, ifd, i, &entry);
+        const bool is_inside = ifd_entry_at(ifd, i, &entry);
         if (keep(entry.tag, is_inside ? entry.size : 0) &&
-            ifd_read_bytes(source, entry.at, selected->data + layout.head + kept * layout.entry,
-                           layout.entry))
+            ifd_read_bytes(ifd, entry.at, selected->data + layout.head + kept * layout.entry, layout.entry))
             kept++;
     }
     memset(selected->data + layout.head + kept * layout.entry, 0, layout.word); /* the link */
     put_word(selected->data, layout.head, kept);
-    if (source->swapped)
+    if (ifd->swapped)
         swap_words(selected->data, layout.head, layout.head);
     return STATUS_OK;
 }
@@ -254,8 +262,8 @@ unsigned char *ifd_sink_grow(struct ifd_sink *sink, size_t size, struct error *e
 
 /* Writes an entry at offset `at` in the sink, and appends its value if that does not fit into the entry.
  * *kept is false if the entry is not copied: its value cannot be read, or the copy would be too long. */
-static enum status copy_entry(const struct ifd_source *source, const struct ifd_entry *entry,
-                              struct ifd_sink *sink, size_t at, bool *kept, struct error *error)
+static enum status copy_entry(const struct ifd *ifd, const struct ifd_entry *entry, struct ifd_sink *sink,
+                              size_t at, bool *kept, struct error *error)
 {
     const struct ifd_layout layout = layout_of(sink->big);
     size_t word, size = (size_t)entry->size;
@@ -263,7 +271,7 @@ static enum status copy_entry(const struct ifd_source *source, const struct ifd_
 
     element_size(entry->type, &word);
     /* In a hostile file, entries may share bytes, and the copy would be larger than the file. */
-    *kept = sink->bytes.size + size <= MAX_COPY && sink->bytes.size + size <= source->size + IFD_SLACK;
+    *kept = sink->bytes.size + size <= MAX_COPY && sink->bytes.size + size <= ifd->size + IFD_SLACK;
     if (!*kept)
         return STATUS_OK;
     if (size > layout.word) {
@@ -276,14 +284,14 @@ static enum status copy_entry(const struct ifd_source *source, const struct ifd_
     put_word(sink->bytes.data + at, 2, entry->tag);
     put_word(sink->bytes.data + at + 2, 2, entry->type);
     put_word(sink->bytes.data + at + 4, layout.word, entry->count);
-    *kept = ifd_read_bytes(source, entry->offset, sink->bytes.data + value_at, size);
-    if (*kept && source->swapped)
+    *kept = ifd_read_bytes(ifd, entry->offset, sink->bytes.data + value_at, size);
+    if (*kept && ifd->swapped)
         swap_words(sink->bytes.data + value_at, size, word);
     return STATUS_OK;
 }
 
-static enum status copy_level(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
-                              int depth, struct ifd_sink *sink, uint64_t *offset, struct error *error);
+static enum status copy_level(const struct ifd *ifd, bool (*keep)(uint16_t tag), int depth,
+                              struct ifd_sink *sink, uint64_t *offset, struct error *error);
 
 /* Returns 0 to 2 if the tag's value is the offset of another IFD, else -1. */
 static int pointer_kind(uint16_t tag)
@@ -297,18 +305,19 @@ static int pointer_kind(uint16_t tag)
 
 /* Copies the IFD that an entry points to, and writes an entry that points to the copy. `depth` is the number
  * of further levels that may be copied. */
-static enum status copy_sub(const struct ifd_source *source, const struct ifd_entry *entry, int depth,
+static enum status copy_sub(const struct ifd *ifd, const struct ifd_entry *entry, int depth,
                             struct ifd_sink *sink, size_t at, bool *kept, struct error *error)
 {
     const struct ifd_layout layout = layout_of(sink->big);
-    uint64_t from = 0, to = 0;
+    struct ifd from = *ifd;
+    uint64_t to = 0;
 
     *kept = false;
     bool *followed = &sink->followed[pointer_kind(entry->tag)];
-    if (depth == 0 || *followed || !ifd_unsigned(source, entry, &from))
+    if (depth == 0 || *followed || !ifd_unsigned(ifd, entry, &from.at))
         return STATUS_OK;
     *followed = true;
-    enum status status = copy_level(source, from, NULL, depth - 1, sink, &to, error);
+    enum status status = copy_level(&from, NULL, depth - 1, sink, &to, error);
     if (status != STATUS_OK || to == 0)
         return status;
     put_word(sink->bytes.data + at, 2, entry->tag);
@@ -319,11 +328,11 @@ static enum status copy_sub(const struct ifd_source *source, const struct ifd_en
     return STATUS_OK;
 }
 
-static enum status copy_level(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
-                              int depth, struct ifd_sink *sink, uint64_t *offset, struct error *error)
+static enum status copy_level(const struct ifd *ifd, bool (*keep)(uint16_t tag), int depth,
+                              struct ifd_sink *sink, uint64_t *offset, struct error *error)
 {
     const struct ifd_layout layout = layout_of(sink->big);
-    const uint32_t count = ifd_entry_count(source, ifd);
+    const uint32_t count = ifd_entry_count(ifd);
     const size_t size = layout.head + count * layout.entry + layout.word; /* the link stays 0 */
     uint32_t done = 0;
 
@@ -339,16 +348,16 @@ static enum status copy_level(const struct ifd_source *source, uint64_t ifd, boo
         bool kept;
         size_t at = start + layout.head + done * layout.entry;
 
-        if (!ifd_entry_at(source, ifd, i, &entry) || (keep != NULL && !keep(entry.tag)))
+        if (!ifd_entry_at(ifd, i, &entry) || (keep != NULL && !keep(entry.tag)))
             continue;
         enum status status = STATUS_OK;
         int kind = pointer_kind(entry.tag);
         /* The classic layout lacks BigTIFF's types; no EXIF tag needs them. */
         const bool is_big = entry.type == TIFF_LONG8 || entry.type == TIFF_SLONG8 || entry.type == TIFF_IFD8;
         if (kind >= 0)
-            status = copy_sub(source, &entry, depth, sink, at, &kept, error);
+            status = copy_sub(ifd, &entry, depth, sink, at, &kept, error);
         else if (sink->big || !is_big)
-            status = copy_entry(source, &entry, sink, at, &kept, error);
+            status = copy_entry(ifd, &entry, sink, at, &kept, error);
         else
             kept = false;
         if (status != STATUS_OK)
@@ -362,10 +371,10 @@ static enum status copy_level(const struct ifd_source *source, uint64_t ifd, boo
     return STATUS_OK;
 }
 
-enum status ifd_copy(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
-                     struct ifd_sink *sink, uint64_t *offset, struct error *error)
+enum status ifd_copy(const struct ifd *ifd, bool (*keep)(uint16_t tag), struct ifd_sink *sink,
+                     uint64_t *offset, struct error *error)
 {
     /* IFD0 points to EXIF, EXIF to interoperability, and nothing is deeper. The limit ends an IFD that points
      * to itself. */
-    return copy_level(source, ifd, keep, 2, sink, offset, error);
+    return copy_level(ifd, keep, 2, sink, offset, error);
 }

@@ -20,14 +20,16 @@ enum ifd_tag {
     IFD_INTEROP = 40965, /* inside the EXIF IFD */
 };
 
-/* A file or a blob; offsets count from its start. Reading is thread-safe if `read` is. */
-struct ifd_source {
-    /* Copies `size` bytes, which are inside the source. False: an I/O error. */
+/* A directory in a file or a blob; offsets count from the start of that. Reading is thread-safe if `read` is.
+ */
+struct ifd {
+    /* Copies `size` bytes, which are inside the file or blob. False: an I/O error. */
     bool (*read)(const void *context, uint64_t offset, void *to, size_t size);
     const void *context;
-    uint64_t size; /* bytes */
+    uint64_t size; /* bytes of the file or blob */
     bool swapped;  /* not in the host's byte order */
     bool big;      /* BigTIFF's layout */
+    uint64_t at;   /* offset of the directory */
 };
 
 /* An entry of an IFD. */
@@ -39,39 +41,42 @@ struct ifd_entry {
     uint64_t at;        /* offset of the entry itself */
 };
 
-/* Initialises a source that refers to the blob. False if the blob does not start with a classic TIFF header.
- */
-bool ifd_source_of_blob(const struct blob *blob, struct ifd_source *source, uint64_t *first_ifd);
+/* Sets *ifd to the first directory of a blob. False if the blob does not start with a classic TIFF header. */
+bool ifd_of_blob(const struct blob *blob, struct ifd *ifd);
 
-/* Read the offset of the first IFD in the header, or of the next IFD in the link after an IFD. It is 0 after
- * the last IFD. False if it cannot be read. */
-bool ifd_first(const struct ifd_source *source, uint64_t *ifd);
-bool ifd_next(const struct ifd_source *source, uint64_t ifd, uint64_t *next);
+/* Sets ifd->at to the first directory, of which the header has the offset. False if it cannot be read. */
+bool ifd_first(struct ifd *ifd);
 
-/* Returns the number of entries; 0 if the IFD cannot be read or has more than 4096. */
-uint32_t ifd_entry_count(const struct ifd_source *source, uint64_t ifd);
+/* Reads the offset of the next directory in the link after a directory. It is 0 after the last one. False if
+ * it cannot be read. */
+bool ifd_next(const struct ifd *ifd, uint64_t *next);
+
+/* Sets *sub to the directory to which a tag points, such as IFD_EXIF. False if the tag is missing. */
+bool ifd_sub(const struct ifd *ifd, uint16_t tag, struct ifd *sub);
+
+/* Returns the number of entries; 0 if the directory cannot be read or has more than 4096. */
+uint32_t ifd_entry_count(const struct ifd *ifd);
 
 /* Read an entry by its index, below ifd_entry_count, or by its tag. False if it is missing, its type is
- * unknown, or its value is not inside the source. */
-bool ifd_entry_at(const struct ifd_source *source, uint64_t ifd, uint32_t index, struct ifd_entry *entry);
-bool ifd_find(const struct ifd_source *source, uint64_t ifd, uint16_t tag, struct ifd_entry *entry);
+ * unknown, or its value is not inside the file or blob. */
+bool ifd_entry_at(const struct ifd *ifd, uint32_t index, struct ifd_entry *entry);
+bool ifd_find(const struct ifd *ifd, uint16_t tag, struct ifd_entry *entry);
 
 /* Reads the first element of an entry of unsigned integers. False for other types and for empty values. */
-bool ifd_unsigned(const struct ifd_source *source, const struct ifd_entry *entry, uint64_t *value);
+bool ifd_unsigned(const struct ifd *ifd, const struct ifd_entry *entry, uint64_t *value);
 
-/* Reads the entry's value, entry->size bytes, in the host's byte order, or if `raw` in the source's. False if
+/* Reads the entry's value, entry->size bytes, in the host's byte order, or if `raw` in the file's. False if
  * it cannot be read. */
-bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *entry, bool raw, void *to);
+bool ifd_read_values(const struct ifd *ifd, const struct ifd_entry *entry, bool raw, void *to);
 
-/* Finds a tag and reads its first unsigned integer, such as the offset of another IFD. False if it is missing
- * or of another type. */
-bool ifd_find_unsigned(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *value);
+/* Finds a tag and reads its first unsigned integer. False if it is missing or of another type. */
+bool ifd_find_unsigned(const struct ifd *ifd, uint16_t tag, uint64_t *value);
 
-/* Copies the table of an IFD without its values: only the entries for which `keep` returns true, in the
- * source's byte order, and a link of 0. `size` is the bytes of the entry's value; 0 if that is not inside the
- * source. The caller frees selected->data. */
-enum status ifd_select(const struct ifd_source *source, uint64_t ifd,
-                       bool (*keep)(uint16_t tag, uint64_t size), struct blob *selected, struct error *error);
+/* Copies the table of a directory without its values: only the entries for which `keep` returns true, in the
+ * file's byte order, and a link of 0. `size` is the bytes of the entry's value; 0 if that is not inside the
+ * file. The caller frees selected->data. */
+enum status ifd_select(const struct ifd *ifd, bool (*keep)(uint16_t tag, uint64_t size),
+                       struct blob *selected, struct error *error);
 
 /* A buffer in the host's byte order that will be stored at the offset `base` of a file. Set base and big, and
  * zero the rest. */
@@ -90,7 +95,7 @@ unsigned char *ifd_sink_grow(struct ifd_sink *sink, size_t size, struct error *e
 /* Appends a copy of an IFD with its values and the IFDs that it points to. `keep` chooses among the tags of
  * the first IFD; NULL: all. Skips entries that cannot be read or would make the copy too long. *offset is the
  * copy's offset in the file; 0 if no entry was copied. */
-enum status ifd_copy(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
-                     struct ifd_sink *sink, uint64_t *offset, struct error *error);
+enum status ifd_copy(const struct ifd *ifd, bool (*keep)(uint16_t tag), struct ifd_sink *sink,
+                     uint64_t *offset, struct error *error);
 
 #endif

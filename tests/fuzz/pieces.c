@@ -36,12 +36,12 @@ static bool not_make(uint16_t tag)
 /* A copy can be read, and is not much larger than the source. */
 static void copy_directories(const struct blob *exif, bool big)
 {
-    struct ifd_source source;
+    struct ifd ifd;
     struct ifd_sink sink = {.big = big, .base = 8};
     struct error error = {.text = ""};
-    uint64_t ifd, offset;
-    if (ifd_source_of_blob(exif, &source, &ifd) &&
-        worked(ifd_copy(&source, ifd, big ? NULL : not_make, &sink, &offset, &error), &error))
+    uint64_t offset;
+    if (ifd_of_blob(exif, &ifd) &&
+        worked(ifd_copy(&ifd, big ? NULL : not_make, &sink, &offset, &error), &error))
         insist(sink.bytes.size <= 3 * exif->size + (1 << 20));
     free(sink.bytes.data);
 }

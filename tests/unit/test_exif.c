@@ -88,17 +88,16 @@ static void missing_orientation_moves_no_value(void **state)
 {
     (void)state;
     struct blob exif = copy_of(little, sizeof little);
-    struct ifd_source source;
+    struct ifd ifd, sub;
     struct ifd_entry entry;
-    uint64_t ifd, sub;
     set_orientation(&exif, 5);
     assert_memory_equal(exif.data + 8, little + 8, sizeof little - 8);
-    assert_true(ifd_source_of_blob(&exif, &source, &ifd));
-    assert_int_equal(ifd_entry_count(&source, ifd), 3);
-    assert_true(ifd_entry_at(&source, ifd, 1, &entry));
+    assert_true(ifd_of_blob(&exif, &ifd));
+    assert_int_equal(ifd_entry_count(&ifd), 3);
+    assert_true(ifd_entry_at(&ifd, 1, &entry));
     assert_int_equal(entry.tag, IFD_ORIENTATION);
-    assert_true(ifd_find_unsigned(&source, ifd, IFD_EXIF, &sub));
-    assert_int_equal(sub, 44);
+    assert_true(ifd_sub(&ifd, IFD_EXIF, &sub));
+    assert_int_equal(sub.at, 44);
     assert_int_equal(exif.data[exif.size - 4] | exif.data[exif.size - 3] << 8, THUMBNAIL_AT);
     free(exif.data);
 }
@@ -145,11 +144,11 @@ static void texts_are_read_within_their_bounds(void **state)
 /* Copies all of it to a sink of the given layout. */
 static uint64_t copy_into(const struct blob *exif, struct ifd_sink *sink)
 {
-    struct ifd_source source;
+    struct ifd ifd;
     struct error error;
-    uint64_t ifd, offset;
-    assert_true(ifd_source_of_blob(exif, &source, &ifd));
-    assert_int_equal(ifd_copy(&source, ifd, NULL, sink, &offset, &error), STATUS_OK);
+    uint64_t offset;
+    assert_true(ifd_of_blob(exif, &ifd));
+    assert_int_equal(ifd_copy(&ifd, NULL, sink, &offset, &error), STATUS_OK);
     return offset;
 }
 
@@ -166,16 +165,17 @@ static void copies_keep_values_in_both_layouts(void **state)
     struct blob exif = copy_of(little, sizeof little);
     for (int layout = 0; layout < 2; layout++) {
         struct ifd_sink sink = {.base = 1000, .big = layout == 1};
-        uint64_t ifd = copy_into(&exif, &sink), sub;
-        struct ifd_source source = {
-            .read = read_sink, .context = &sink, .size = 1000 + sink.bytes.size, .big = sink.big};
+        const uint64_t at = copy_into(&exif, &sink);
+        const struct ifd ifd = {
+            .read = read_sink, .context = &sink, .size = 1000 + sink.bytes.size, .big = sink.big, .at = at};
+        struct ifd sub;
         struct ifd_entry entry;
         uint32_t time[2];
-        assert_true(ifd_find(&source, ifd, MAKE, &entry));
+        assert_true(ifd_find(&ifd, MAKE, &entry));
         assert_int_equal(entry.size, 6);
         assert_memory_equal(sink.bytes.data + (entry.offset - 1000), "Canon", 6);
-        assert_true(ifd_find_unsigned(&source, ifd, IFD_EXIF, &sub));
-        assert_true(ifd_find(&source, sub, 33434, &entry));
+        assert_true(ifd_sub(&ifd, IFD_EXIF, &sub));
+        assert_true(ifd_find(&sub, 33434, &entry));
         memcpy(time, sink.bytes.data + (entry.offset - 1000), sizeof time);
         assert_int_equal(time[0], 1);
         assert_int_equal(time[1], 125);
@@ -199,17 +199,17 @@ static void an_ifd_that_points_to_itself_ends(void **state)
 /* Whatever the bytes are: nothing is read outside of them (sanitizers watch), and a change succeeds. */
 static void try_everything(struct blob exif)
 {
-    struct ifd_source source;
+    struct ifd ifd;
     struct error error;
-    uint64_t ifd, offset;
+    uint64_t offset;
     char *text;
     int orientation = exif_orientation(&exif);
     assert_in_range(orientation, 0, 8);
     assert_int_equal(exif_text(&exif, MAKE, &text, &error), STATUS_OK);
     free(text);
-    if (ifd_source_of_blob(&exif, &source, &ifd)) {
+    if (ifd_of_blob(&exif, &ifd)) {
         struct ifd_sink sink = {.base = 0};
-        assert_int_equal(ifd_copy(&source, ifd, NULL, &sink, &offset, &error), STATUS_OK);
+        assert_int_equal(ifd_copy(&ifd, NULL, &sink, &offset, &error), STATUS_OK);
         free(sink.bytes.data);
     }
     set_orientation(&exif, 7);

@@ -105,10 +105,9 @@ static enum status extract_iptc(const struct jpeg_segments *segments, struct err
 static bool has_further_pictures(const struct blob *index)
 {
     enum { MP_ENTRY = 0xb002, ENTRY_SIZE = 16, PREVIEWS = 0x01, PRIMARY = 0x03 };
-    struct ifd_source source;
+    struct ifd ifd;
     struct ifd_entry entry;
-    uint64_t ifd;
-    if (!ifd_source_of_blob(index, &source, &ifd) || !ifd_find(&source, ifd, MP_ENTRY, &entry))
+    if (!ifd_of_blob(index, &ifd) || !ifd_find(&ifd, MP_ENTRY, &entry))
         return false;
     for (uint64_t at = ENTRY_SIZE /* skips the first picture */; at + ENTRY_SIZE <= entry.size;
          at += ENTRY_SIZE) {

@@ -26,10 +26,9 @@ enum {
 
 int exif_orientation(const struct blob *exif)
 {
-    struct ifd_source source;
-    uint64_t ifd, value;
-    const bool is_present =
-        ifd_source_of_blob(exif, &source, &ifd) && ifd_find_unsigned(&source, ifd, IFD_ORIENTATION, &value);
+    struct ifd ifd;
+    uint64_t value;
+    const bool is_present = ifd_of_blob(exif, &ifd) && ifd_find_unsigned(&ifd, IFD_ORIENTATION, &value);
     return is_present && value >= 1 && value <= 8 ? (int)value : 0;
 }
 
@@ -61,19 +60,18 @@ static void put_entry(struct blob *exif, size_t at, uint16_t tag, uint16_t type,
 }
 
 /* True if the IFD has entries, and all are inside the blob. */
-static bool has_table(const struct blob *exif, const struct ifd_source *source, uint64_t ifd)
+static bool has_table(const struct blob *exif, const struct ifd *ifd)
 {
-    const uint64_t count = ifd_entry_count(source, ifd);
-    return count > 0 && ifd + 2 + count * ENTRY_SIZE <= exif->size;
+    const uint64_t count = ifd_entry_count(ifd);
+    return count > 0 && ifd->at + 2 + count * ENTRY_SIZE <= exif->size;
 }
 
 /* Inserts the orientation: appends a copy of the first IFD with one more entry, and makes it the first. */
 static enum status insert_orientation(struct blob *exif, int orientation, struct error *error)
 {
-    struct ifd_source source;
-    uint64_t ifd;
-    ifd_source_of_blob(exif, &source, &ifd);
-    const size_t count = ifd_entry_count(&source, ifd), old_table = (size_t)ifd + 2,
+    struct ifd ifd;
+    ifd_of_blob(exif, &ifd);
+    const size_t count = ifd_entry_count(&ifd), old_table = (size_t)ifd.at + 2,
                  at = (exif->size + 1) & ~(size_t)1, table = at + 2,
                  size = table + (count + 1) * ENTRY_SIZE + 4;
     size_t before = 0; /* bytes of the entries with smaller tags */
@@ -103,15 +101,13 @@ enum status exif_set_orientation(struct blob *exif, int orientation, struct erro
     static const unsigned char minimal[] = {'M', 'M', 0, 42, 0, 0, 0, 8, /* header */
                                             0,   1,   1, 18, 0, 3, 0, 0, 0,
                                             1,   0,   1, 0,  0, 0, 0, 0, 0}; /* IFD */
-    struct ifd_source source;
+    struct ifd ifd;
     struct ifd_entry entry;
-    uint64_t ifd;
-    const bool is_readable =
-        ifd_source_of_blob(exif, &source, &ifd) && has_table(exif, &source, ifd) && exif->size < GROWN_MAX;
+    const bool is_readable = ifd_of_blob(exif, &ifd) && has_table(exif, &ifd) && exif->size < GROWN_MAX;
     if (!is_readable && metadata_set_blob(exif, minimal, sizeof minimal, error) != STATUS_OK)
         return STATUS_FAILED;
-    ifd_source_of_blob(exif, &source, &ifd);
-    if (!ifd_find(&source, ifd, IFD_ORIENTATION, &entry))
+    ifd_of_blob(exif, &ifd);
+    if (!ifd_find(&ifd, IFD_ORIENTATION, &entry))
         return insert_orientation(exif, orientation, error);
     put_entry(exif, (size_t)entry.at, IFD_ORIENTATION, TIFF_SHORT, (uint32_t)orientation);
     return STATUS_OK;
@@ -135,10 +131,8 @@ enum status exif_with_orientation(const struct metadata *metadata, bool copied, 
 /* Finds a tag in the first IFD (`in` is 0), or in the IFD to which the first one's tag `in` points. */
 static bool find_entry(const struct blob *exif, uint16_t in, uint16_t tag, struct ifd_entry *entry)
 {
-    struct ifd_source source;
-    uint64_t ifd;
-    return ifd_source_of_blob(exif, &source, &ifd) &&
-           (in == 0 || ifd_find_unsigned(&source, ifd, in, &ifd)) && ifd_find(&source, ifd, tag, entry);
+    struct ifd ifd;
+    return ifd_of_blob(exif, &ifd) && (in == 0 || ifd_sub(&ifd, in, &ifd)) && ifd_find(&ifd, tag, entry);
 }
 
 /* Sets a tag of one number, if it is present, to a TIFF_SHORT or TIFF_LONG. */
@@ -179,14 +173,14 @@ static void put_rational(struct blob *exif, size_t at, double value)
 
 bool exif_resolution(const struct blob *exif, double *x, double *y, int *unit)
 {
-    struct ifd_source source;
+    struct ifd ifd;
     struct ifd_entry entry;
-    uint64_t ifd, number = RESUNIT_INCH;
-    if (!ifd_source_of_blob(exif, &source, &ifd) || find_rational(exif, 0, TIFFTAG_XRESOLUTION, x) == 0 ||
+    uint64_t number = RESUNIT_INCH;
+    if (!ifd_of_blob(exif, &ifd) || find_rational(exif, 0, TIFFTAG_XRESOLUTION, x) == 0 ||
         find_rational(exif, 0, TIFFTAG_YRESOLUTION, y) == 0)
         return false;
-    if (ifd_find(&source, ifd, TIFFTAG_RESOLUTIONUNIT, &entry))
-        ifd_unsigned(&source, &entry, &number);
+    if (ifd_find(&ifd, TIFFTAG_RESOLUTIONUNIT, &entry))
+        ifd_unsigned(&ifd, &entry, &number);
     *unit = (int)number;
     return number >= RESUNIT_NONE && number <= RESUNIT_CENTIMETER;
 }
@@ -207,17 +201,16 @@ static void update_densities(struct blob *exif, uint16_t in, uint16_t x_tag, uin
 /* Removes an entry from the EXIF IFD, but not the bytes of its value. True if there was one. */
 static bool remove_entry(struct blob *exif, uint16_t tag)
 {
-    struct ifd_source source;
+    struct ifd ifd;
     struct ifd_entry entry;
-    uint64_t ifd;
-    if (!ifd_source_of_blob(exif, &source, &ifd) || !ifd_find_unsigned(&source, ifd, IFD_EXIF, &ifd) ||
-        !ifd_find(&source, ifd, tag, &entry) || !has_table(exif, &source, ifd))
+    if (!ifd_of_blob(exif, &ifd) || !ifd_sub(&ifd, IFD_EXIF, &ifd) || !ifd_find(&ifd, tag, &entry) ||
+        !has_table(exif, &ifd))
         return false;
-    const uint32_t count = ifd_entry_count(&source, ifd);
-    const size_t end = (size_t)ifd + 2 + (size_t)count * ENTRY_SIZE, next = (size_t)entry.at + ENTRY_SIZE;
+    const uint32_t count = ifd_entry_count(&ifd);
+    const size_t end = (size_t)ifd.at + 2 + (size_t)count * ENTRY_SIZE, next = (size_t)entry.at + ENTRY_SIZE;
     const size_t link_size = exif->size - end < 4 ? exif->size - end : 4;
     memmove(exif->data + entry.at, exif->data + next, end + link_size - next);
-    put(exif, (size_t)ifd, 2, count - 1);
+    put(exif, (size_t)ifd.at, 2, count - 1);
     return true;
 }
 
@@ -284,11 +277,10 @@ static void erase(struct eraser *eraser, uint64_t start, uint64_t size)
 /* Returns the position of the link to the second IFD, which describes the thumbnail; 0: there is none. */
 static size_t thumbnail_link(const struct blob *exif)
 {
-    struct ifd_source source;
-    uint64_t ifd;
-    if (!ifd_source_of_blob(exif, &source, &ifd) || ifd < HEADER_SIZE || ifd_entry_count(&source, ifd) == 0)
+    struct ifd ifd;
+    if (!ifd_of_blob(exif, &ifd) || ifd.at < HEADER_SIZE || ifd_entry_count(&ifd) == 0)
         return 0;
-    uint64_t link = ifd + 2 + (uint64_t)ifd_entry_count(&source, ifd) * ENTRY_SIZE;
+    uint64_t link = ifd.at + 2 + (uint64_t)ifd_entry_count(&ifd) * ENTRY_SIZE;
     const bool is_set = link <= exif->size && exif->size - link >= 4 && get(exif, (size_t)link, 4) != 0;
     return is_set ? (size_t)link : 0;
 }
@@ -312,15 +304,13 @@ static bool is_for_tiff(uint16_t tag)
 
 void exif_leave_out(struct metadata *metadata)
 {
-    struct ifd_source source;
+    struct ifd ifd;
     struct ifd_entry entry;
-    uint64_t ifd;
     char name[32];
     exif_move(metadata);
-    const uint32_t count =
-        ifd_source_of_blob(&metadata->exif, &source, &ifd) ? ifd_entry_count(&source, ifd) : 0;
+    const uint32_t count = ifd_of_blob(&metadata->exif, &ifd) ? ifd_entry_count(&ifd) : 0;
     for (uint32_t i = 0; i < count; i++)
-        if (ifd_entry_at(&source, ifd, i, &entry) && !is_for_tiff(entry.tag)) {
+        if (ifd_entry_at(&ifd, i, &entry) && !is_for_tiff(entry.tag)) {
             snprintf(name, sizeof name, "EXIF's tag %u", entry.tag);
             metadata_leave_out(metadata, name);
         }
@@ -330,31 +320,31 @@ void exif_leave_out(struct metadata *metadata)
 
 bool exif_drop_thumbnail(struct blob *exif)
 {
-    struct ifd_source source;
+    struct ifd ifd;
     struct ifd_entry starts, sizes;
-    uint64_t ifd, jpeg, jpeg_size, start, size;
+    uint64_t jpeg, jpeg_size, start, size;
     const size_t link = thumbnail_link(exif);
 
-    if (link == 0 || !ifd_source_of_blob(exif, &source, &ifd))
+    if (link == 0 || !ifd_of_blob(exif, &ifd))
         return false;
-    const uint64_t thumbnail = get(exif, link, 4);
-    struct eraser eraser = {.exif = exif, .table = ifd, .table_end = link + 4, .left = exif->size};
+    struct eraser eraser = {.exif = exif, .table = ifd.at, .table_end = link + 4, .left = exif->size};
+    ifd.at = get(exif, link, 4); /* the thumbnail's */
     put(exif, link, 4, 0);
-    const bool is_jpeg = ifd_find_unsigned(&source, thumbnail, TIFFTAG_JPEGIFOFFSET, &jpeg) &&
-                         ifd_find_unsigned(&source, thumbnail, TIFFTAG_JPEGIFBYTECOUNT, &jpeg_size);
-    const uint32_t count = ifd_entry_count(&source, thumbnail);
+    const bool is_jpeg = ifd_find_unsigned(&ifd, TIFFTAG_JPEGIFOFFSET, &jpeg) &&
+                         ifd_find_unsigned(&ifd, TIFFTAG_JPEGIFBYTECOUNT, &jpeg_size);
+    const uint32_t count = ifd_entry_count(&ifd);
     /* The strips of a thumbnail that is not compressed, the IFD, a JPEG. */
-    const bool has_strips = ifd_find(&source, thumbnail, TIFFTAG_STRIPOFFSETS, &starts) &&
-                            ifd_find(&source, thumbnail, TIFFTAG_STRIPBYTECOUNTS, &sizes);
+    const bool has_strips =
+        ifd_find(&ifd, TIFFTAG_STRIPOFFSETS, &starts) && ifd_find(&ifd, TIFFTAG_STRIPBYTECOUNTS, &sizes);
     for (uint64_t i = 0; has_strips && i < starts.count && i < sizes.count; i++) {
         struct ifd_entry strip_start = starts, strip_size = sizes; /* element i of the arrays */
         strip_start.offset += i * (starts.size / starts.count);
         strip_size.offset += i * (sizes.size / sizes.count);
-        if (ifd_unsigned(&source, &strip_start, &start) && ifd_unsigned(&source, &strip_size, &size))
+        if (ifd_unsigned(&ifd, &strip_start, &start) && ifd_unsigned(&ifd, &strip_size, &size))
             erase(&eraser, start, size);
     }
     if (count > 0)
-        erase(&eraser, thumbnail, 2 + (uint64_t)count * ENTRY_SIZE);
+        erase(&eraser, ifd.at, 2 + (uint64_t)count * ENTRY_SIZE);
     if (is_jpeg)
         erase(&eraser, jpeg, jpeg_size);
     return true;
@@ -396,8 +386,8 @@ static void append_text(const struct blob *exif, uint16_t in, uint16_t tag, cons
 
 void exif_describe(const struct blob *exif, char *text, size_t size)
 {
-    struct ifd_source source;
-    uint64_t ifd, iso;
+    struct ifd ifd;
+    uint64_t iso;
     double value;
     char make[64] = "", model[64] = "";
     text[0] = '\0';
@@ -414,8 +404,8 @@ void exif_describe(const struct blob *exif, char *text, size_t size)
         text_append(text, size, ", %.3g s", value);
     if (find_rational(exif, IFD_EXIF, EXIFTAG_FNUMBER, &value) != 0)
         text_append(text, size, ", f/%.3g", value);
-    if (ifd_source_of_blob(exif, &source, &ifd) && ifd_find_unsigned(&source, ifd, IFD_EXIF, &ifd) &&
-        ifd_find_unsigned(&source, ifd, EXIFTAG_ISOSPEEDRATINGS, &iso))
+    if (ifd_of_blob(exif, &ifd) && ifd_sub(&ifd, IFD_EXIF, &ifd) &&
+        ifd_find_unsigned(&ifd, EXIFTAG_ISOSPEEDRATINGS, &iso))
         text_append(text, size, ", ISO %u", (unsigned)iso);
     if (find_rational(exif, IFD_EXIF, EXIFTAG_FOCALLENGTH, &value) != 0)
         text_append(text, size, ", %.3g mm", value);

@@ -70,8 +70,7 @@ static enum status add_raw_profile(const struct text_entry *entry, struct metada
 {
     static const char prefix[] = "Raw profile type ";
     static const char exif_identifier[] = "Exif\0", xmp_identifier[] = "http://ns.adobe.com/xap/1.0/";
-    struct ifd_source source;
-    uint64_t ifd;
+    struct ifd ifd;
     *is_profile = false;
     if (strncmp(entry->key, prefix, strlen(prefix)) != 0)
         return STATUS_OK;
@@ -87,7 +86,7 @@ static enum status add_raw_profile(const struct text_entry *entry, struct metada
     const bool is_xmp =
         skip_identifier(&bytes, xmp_identifier, sizeof xmp_identifier) || strcmp(type, "xmp") == 0;
     skip_identifier(&bytes, exif_identifier, sizeof exif_identifier);
-    *is_profile = is_xmp || ifd_source_of_blob(&bytes, &source, &ifd);
+    *is_profile = is_xmp || ifd_of_blob(&bytes, &ifd);
     const struct text_entry xmp = {
         .key = (char *)(uintptr_t)XMP_KEY, .value = (char *)bytes.data, .compressed = entry->compressed};
     if (is_xmp)

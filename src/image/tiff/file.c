@@ -291,7 +291,7 @@ void tiff_file_abandon(struct tiff_file *file)
 
 /* ---------------------------------------------------------------- directories and tags */
 
-/* `read` of struct ifd_source. Tags are read word by word: the window saves most system calls. */
+/* `read` of struct ifd. Tags are read word by word: the window saves most system calls. */
 static bool read_for_ifd(const void *context, uint64_t offset, void *to, size_t size)
 {
     struct tiff_file *file = (struct tiff_file *)(uintptr_t)context;
@@ -311,16 +311,16 @@ static bool read_for_ifd(const void *context, uint64_t offset, void *to, size_t 
     return true;
 }
 
-void tiff_file_ifd(struct tiff_file *file, struct ifd_source *source, uint64_t *ifd)
+struct ifd tiff_file_ifd(struct tiff_file *file)
 {
-    *source = (struct ifd_source){
+    return (struct ifd){
         .read = read_for_ifd,
         .context = file,
         .size = file->size,
         .swapped = TIFFIsByteSwapped(file->tiff),
         .big = TIFFIsBigTIFF(file->tiff),
+        .at = file->directory,
     };
-    *ifd = file->directory;
 }
 
 /* True for the tags of the filtered directory. `size` is the bytes of the value. */
@@ -343,13 +343,12 @@ static bool is_needed_by_libtiff(uint16_t tag, uint64_t size)
 
 enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, struct error *error)
 {
-    struct ifd_source source;
-    uint64_t before;
+    struct ifd ifd = tiff_file_ifd(file);
 
     free(file->filtered.data);
     file->filtered.data = NULL;
-    tiff_file_ifd(file, &source, &before);
-    enum status status = ifd_select(&source, directory, is_needed_by_libtiff, &file->filtered, error);
+    ifd.at = directory;
+    enum status status = ifd_select(&ifd, is_needed_by_libtiff, &file->filtered, error);
     file->directory = directory; /* from now on read_proc returns the filtered directory there */
     if (status == STATUS_OK && !TIFFSetSubDirectory(file->tiff, directory))
         status = tiff_file_fail_reading(file, error);
@@ -369,13 +368,11 @@ enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *v
                             struct metadata *metadata, struct error *error)
 {
     const uint64_t most = 16 << 20;
-    struct ifd_source source;
+    const struct ifd ifd = tiff_file_ifd(file);
     struct ifd_entry entry;
-    uint64_t ifd;
 
     *value = (struct blob){NULL, 0};
-    tiff_file_ifd(file, &source, &ifd);
-    if (!ifd_find(&source, ifd, tag, &entry) || entry.size != entry.count || entry.size == 0)
+    if (!ifd_find(&ifd, tag, &entry) || entry.size != entry.count || entry.size == 0)
         return STATUS_OK;
     if (entry.size > most) {
         tiff_file_leave_out(file, tag, metadata);
@@ -384,7 +381,7 @@ enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *v
     unsigned char *data = allocate_zeroed((size_t)entry.size + 1, 1, "TIFF tags", error);
     if (data == NULL)
         return STATUS_FAILED;
-    if (ifd_read_values(&source, &entry, true, data))
+    if (ifd_read_values(&ifd, &entry, true, data))
         *value = (struct blob){data, (size_t)entry.size};
     else
         free(data);

@@ -90,29 +90,26 @@ static void set_jpeg_colours(TIFF *tiff, const struct tiff_layout *layout)
 /* Reads a tag's number from the file, as libtiff may return a corrected one. False if the tag is missing. */
 static bool read_tag(struct tiff_file *file, uint16_t tag, uint64_t *number)
 {
-    struct ifd_source source;
-    uint64_t ifd;
+    const struct ifd ifd = tiff_file_ifd(file);
 
-    tiff_file_ifd(file, &source, &ifd);
-    return ifd_find_unsigned(&source, ifd, tag, number);
+    return ifd_find_unsigned(&ifd, tag, number);
 }
 
 /* True if the page has a Predictor that libtiff ignores, as its type, count or offset is wrong. */
 static bool is_predictor_ignored(struct tiff_file *file)
 {
-    struct ifd_source source;
+    const struct ifd ifd = tiff_file_ifd(file);
     struct ifd_entry entry = {.tag = 0};
-    uint64_t ifd, number = 0;
+    uint64_t number = 0;
     uint16_t predictor;
 
     if (!TIFFGetFieldDefaulted(file->tiff, TIFFTAG_PREDICTOR, &predictor)) /* the codec has no predictor */
         return false;
-    tiff_file_ifd(file, &source, &ifd);
     /* Not by ifd_find, which skips an entry that cannot be read. */
-    for (uint32_t i = ifd_entry_count(&source, ifd); i-- > 0;) {
-        const bool readable = ifd_entry_at(&source, ifd, i, &entry);
+    for (uint32_t i = ifd_entry_count(&ifd); i-- > 0;) {
+        const bool readable = ifd_entry_at(&ifd, i, &entry);
         if (entry.tag == TIFFTAG_PREDICTOR)
-            return !(readable && ifd_unsigned(&source, &entry, &number) && number == predictor);
+            return !(readable && ifd_unsigned(&ifd, &entry, &number) && number == predictor);
     }
     return false;
 }

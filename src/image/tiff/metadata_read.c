@@ -233,13 +233,11 @@ static enum status copy_extra(struct tiff_file *file, const struct ifd_entry *en
     const size_t unit = tiff_extra_element_size(field->field_type);
     const size_t size = field->field_type == TIFF_ASCII ? (size_t)entry->size + 1
                                                         : ((size_t)entry->size + unit - 1) / unit * unit;
-    struct ifd_source source;
-    uint64_t ifd;
+    const struct ifd ifd = tiff_file_ifd(file);
     unsigned char *data = allocate_zeroed(size, 1, "TIFF tags", error);
     enum status status = data == NULL ? STATUS_FAILED : STATUS_OK;
 
-    tiff_file_ifd(file, &source, &ifd);
-    if (data != NULL && ifd_read_values(&source, entry, entry->tag == TIFFTAG_RICHTIFFIPTC, data))
+    if (data != NULL && ifd_read_values(&ifd, entry, entry->tag == TIFFTAG_RICHTIFFIPTC, data))
         status = metadata_set_tag(metadata, entry->tag, data, size, error);
     free(data);
     return status;
@@ -249,15 +247,13 @@ static enum status copy_extra(struct tiff_file *file, const struct ifd_entry *en
 static enum status read_extras(struct tiff_file *file, struct metadata *metadata, struct error *error)
 {
     const uint64_t most = 16 << 20; /* bytes of a value */
-    struct ifd_source source;
+    const struct ifd ifd = tiff_file_ifd(file);
+    const uint32_t count = ifd_entry_count(&ifd);
     struct ifd_entry entry;
-    uint64_t ifd;
     enum status status = STATUS_OK;
 
-    tiff_file_ifd(file, &source, &ifd);
-    const uint32_t count = ifd_entry_count(&source, ifd);
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++) {
-        const bool readable = ifd_entry_at(&source, ifd, i, &entry);
+        const bool readable = ifd_entry_at(&ifd, i, &entry);
         const TIFFFieldInfo *field = readable ? tiff_extra_field(entry.tag) : NULL;
         /* Bytes may have the type BYTE or UNDEFINED; IPTC's bytes may have any type. */
         const bool has_type =
@@ -269,7 +265,7 @@ static enum status read_extras(struct tiff_file *file, struct metadata *metadata
             status = copy_extra(file, &entry, field, metadata, error);
     }
     /* ImageJ's tag consists of bytes, but contains UTF-16 and numbers in the input's byte order. */
-    if (source.swapped && metadata_tag(metadata, TAG_IMAGEJ) != NULL) {
+    if (ifd.swapped && metadata_tag(metadata, TAG_IMAGEJ) != NULL) {
         metadata_leave_out(metadata, "ImageJ's metadata");
         metadata_remove_tag(metadata, TAG_IMAGEJ);
         metadata_remove_tag(metadata, TAG_IMAGEJ_COUNTS);
@@ -293,11 +289,11 @@ static enum status read_exif(struct tiff_file *file, struct blob *exif, struct e
     const uint16_t magic = 42;
     const uint32_t first = 8;
     struct ifd_sink sink = {.base = 0};
-    struct ifd_source source;
-    uint64_t ifd, sub, offset;
+    const struct ifd ifd = tiff_file_ifd(file);
+    struct ifd sub;
+    uint64_t offset;
 
-    tiff_file_ifd(file, &source, &ifd);
-    if (!ifd_find_unsigned(&source, ifd, IFD_EXIF, &sub) && !ifd_find_unsigned(&source, ifd, IFD_GPS, &sub))
+    if (!ifd_sub(&ifd, IFD_EXIF, &sub) && !ifd_sub(&ifd, IFD_GPS, &sub))
         return STATUS_OK;
     /* The header: byte order of the host, 42, offset of the IFD. */
     unsigned char *header = ifd_sink_grow(&sink, 8, error);
@@ -306,7 +302,7 @@ static enum status read_exif(struct tiff_file *file, struct blob *exif, struct e
     header[0] = header[1] = TIFFIsBigEndian(file->tiff) != TIFFIsByteSwapped(file->tiff) ? 'M' : 'I';
     memcpy(header + 2, &magic, sizeof magic);
     memcpy(header + 4, &first, sizeof first);
-    enum status status = ifd_copy(&source, ifd, belongs_to_exif, &sink, &offset, error);
+    enum status status = ifd_copy(&ifd, belongs_to_exif, &sink, &offset, error);
     if (status == STATUS_OK && offset != 0)
         status = metadata_set_blob(exif, sink.bytes.data, sink.bytes.size, error);
     free(sink.bytes.data);

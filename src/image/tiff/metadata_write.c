@@ -178,16 +178,17 @@ static enum status write_extras(struct tiff_file *file, const struct metadata *m
 /* Appends a copy of one of EXIF's directories to the file, and lets `tag` of the page point to the copy.
  * `ifd` is EXIF's first directory, whose entry `tag` points to the directory. Does nothing if it has no such
  * entry. */
-static enum status append_directory(struct tiff_file *file, const struct ifd_source *source, uint64_t ifd,
-                                    uint16_t tag, struct error *error)
+static enum status append_directory(struct tiff_file *file, const struct ifd *ifd, uint16_t tag,
+                                    struct error *error)
 {
     /* Write after the end of the file, at an even offset. libtiff appends later data after these bytes. */
     struct ifd_sink sink = {.base = (file->size + 1) & ~(uint64_t)1, .big = TIFFIsBigTIFF(file->tiff)};
-    uint64_t from, to;
+    struct ifd from;
+    uint64_t to;
 
-    if (!ifd_find_unsigned(source, ifd, tag, &from))
+    if (!ifd_sub(ifd, tag, &from))
         return STATUS_OK;
-    enum status status = ifd_copy(source, from, NULL, &sink, &to, error);
+    enum status status = ifd_copy(&from, NULL, &sink, &to, error);
     if (status == STATUS_OK && to != 0 &&
         (!tiff_file_write_at(file, sink.base, sink.bytes.data, sink.bytes.size) ||
          !TIFFSetField(file->tiff, tag, to)))
@@ -201,8 +202,7 @@ enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *m
     TIFF *tiff = file->tiff;
     int orientation = metadata->orientation != 0 ? metadata->orientation : exif_orientation(&metadata->exif);
     const char *xmp = metadata_text(metadata, XMP_KEY);
-    struct ifd_source source;
-    uint64_t ifd;
+    struct ifd ifd;
 
     write_resolution(tiff, metadata);
     write_chromaticities(tiff, metadata);
@@ -220,8 +220,8 @@ enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *m
     if (file->message[0] != '\0') /* libtiff has refused the value of a tag */
         return tiff_file_fail_writing(file, error);
 
-    if (!ifd_source_of_blob(&metadata->exif, &source, &ifd))
+    if (!ifd_of_blob(&metadata->exif, &ifd))
         return STATUS_OK;
-    enum status status = append_directory(file, &source, ifd, IFD_EXIF, error);
-    return status == STATUS_OK ? append_directory(file, &source, ifd, IFD_GPS, error) : status;
+    enum status status = append_directory(file, &ifd, IFD_EXIF, error);
+    return status == STATUS_OK ? append_directory(file, &ifd, IFD_GPS, error) : status;
 }

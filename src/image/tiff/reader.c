@@ -23,17 +23,16 @@ struct directories {
 /* Collects the offsets of all directories. The last link should be 0; *broken is true if it leads to no
  * readable directory, or back to an earlier one. A cycle is found with Brent's algorithm: each offset is
  * compared with one earlier offset, at `mark`, which moves forward at the counts 1, 3, 7, ... */
-static enum status follow_links(const struct ifd_source *source, struct directories *list, bool *broken,
-                                struct error *error)
+static enum status follow_links(struct ifd ifd, struct directories *list, bool *broken, struct error *error)
 {
-    uint64_t offset = 0, next = 0;
+    uint64_t next = 0;
     size_t mark = 0;
 
-    *broken = !ifd_first(source, &offset);
-    for (; !*broken && offset != 0; offset = next) {
+    *broken = !ifd_first(&ifd);
+    for (; !*broken && ifd.at != 0; ifd.at = next) {
         /* The link leads back to the mark: the cycle has `length` directories. It begins with the first
            offset that is repeated `length` later. Keep the directories up to the end of the first cycle. */
-        if (list->count > 0 && offset == list->offsets[mark]) {
+        if (list->count > 0 && ifd.at == list->offsets[mark]) {
             const size_t length = list->count - mark;
             size_t first = 0;
             while (first < mark && list->offsets[first] != list->offsets[first + length])
@@ -42,7 +41,7 @@ static enum status follow_links(const struct ifd_source *source, struct director
             *broken = true;
             return STATUS_OK;
         }
-        *broken = !ifd_next(source, offset, &next);
+        *broken = !ifd_next(&ifd, &next);
         if (*broken)
             return STATUS_OK;
         if (list->count == list->capacity) {
@@ -55,31 +54,29 @@ static enum status follow_links(const struct ifd_source *source, struct director
         }
         if (list->count == 2 * mark + 1)
             mark = list->count;
-        list->offsets[list->count++] = offset;
+        list->offsets[list->count++] = ifd.at;
     }
     return STATUS_OK;
 }
 
 /* Returns the FILETYPE_... bits of a directory that is no page; 0 for a page. */
-static uint32_t non_page_type(const struct ifd_source *source, uint64_t directory)
+static uint32_t non_page_type(const struct ifd *ifd)
 {
     uint64_t type;
 
-    if (ifd_find_unsigned(source, directory, TIFFTAG_SUBFILETYPE, &type))
+    if (ifd_find_unsigned(ifd, TIFFTAG_SUBFILETYPE, &type))
         return (uint32_t)type & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK);
-    if (ifd_find_unsigned(source, directory, TIFFTAG_OSUBFILETYPE, &type))
+    if (ifd_find_unsigned(ifd, TIFFTAG_OSUBFILETYPE, &type))
         return type == OFILETYPE_REDUCEDIMAGE ? FILETYPE_REDUCEDIMAGE : 0;
     return 0;
 }
 
 enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, struct error *error)
 {
-    struct ifd_source source;
+    struct ifd ifd = tiff_file_ifd(file);
     struct directories list = {.offsets = NULL};
-    uint64_t none;
 
-    tiff_file_ifd(file, &source, &none);
-    enum status status = follow_links(&source, &list, &pages->broken, error);
+    enum status status = follow_links(ifd, &list, &pages->broken, error);
     pages->directories = list.offsets;
     if (status == STATUS_OK)
         status = tiff_file_check_reading(file, error);
@@ -90,7 +87,8 @@ enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, st
 
     /* Keep only the pages, in place. */
     for (size_t i = 0; i < list.count; i++) {
-        const uint32_t type = i == 0 ? 0 : non_page_type(&source, list.offsets[i]);
+        ifd.at = list.offsets[i];
+        const uint32_t type = i == 0 ? 0 : non_page_type(&ifd);
         pages->non_page_types |= type;
         if (type == 0)
             pages->directories[pages->count++] = list.offsets[i];
@@ -105,11 +103,10 @@ enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, st
  * would turn a photograph into its thumbnail. */
 
 /* True if the tag's value is one of the numbers. */
-static bool has_number_in(const struct ifd_source *source, uint64_t directory, uint16_t tag,
-                          const uint16_t *numbers, size_t count)
+static bool has_number_in(const struct ifd *ifd, uint16_t tag, const uint16_t *numbers, size_t count)
 {
     uint64_t number;
-    if (!ifd_find_unsigned(source, directory, tag, &number))
+    if (!ifd_find_unsigned(ifd, tag, &number))
         return false;
     for (size_t i = 0; i < count; i++)
         if (numbers[i] == number)
@@ -119,48 +116,44 @@ static bool has_number_in(const struct ifd_source *source, uint64_t directory, u
 
 /* True if the directory contains sensor data: by its PhotometricInterpretation, by a colour filter array
  * (TIFF/EP), or by a compression of Kodak, Sony, Samsung, Nikon or Pentax. */
-static bool is_sensor_data(const struct ifd_source *source, uint64_t directory)
+static bool is_sensor_data(const struct ifd *ifd)
 {
     enum { LINEAR_RAW = 34892, CFA_REPEAT = 33421, CFA_PATTERN = 33422 };
     static const uint16_t colours[] = {PHOTOMETRIC_CFA, LINEAR_RAW};
     static const uint16_t codecs[] = {262, 32767, 32769, 32770, 34713, 65000, 65535};
     struct ifd_entry entry;
-    return has_number_in(source, directory, TIFFTAG_PHOTOMETRIC, colours,
-                         sizeof colours / sizeof colours[0]) ||
-           has_number_in(source, directory, TIFFTAG_COMPRESSION, codecs, sizeof codecs / sizeof codecs[0]) ||
-           ifd_find(source, directory, CFA_REPEAT, &entry) ||
-           ifd_find(source, directory, CFA_PATTERN, &entry);
+    return has_number_in(ifd, TIFFTAG_PHOTOMETRIC, colours, sizeof colours / sizeof colours[0]) ||
+           has_number_in(ifd, TIFFTAG_COMPRESSION, codecs, sizeof codecs / sizeof codecs[0]) ||
+           ifd_find(ifd, CFA_REPEAT, &entry) || ifd_find(ifd, CFA_PATTERN, &entry);
 }
 
 /* True if the file is a raw file of a camera, by any of four signs. */
 static bool is_camera_raw(struct tiff_file *file, const struct tiff_pages *pages)
 {
     enum { CANON_AT = 8, PREVIEWS_MAX = 4, SUB_IFDS_MAX = 16 };
-    const uint64_t first = pages->directories != NULL ? pages->directories[0] : 0;
-    struct ifd_source source;
+    struct ifd ifd = tiff_file_ifd(file);
     struct ifd_entry links;
-    uint64_t none;
     char canon[3];
 
     /* Canon's CR2 says so after the header. */
-    tiff_file_ifd(file, &source, &none);
-    if (!source.big && tiff_file_read_at(file, CANON_AT, canon, sizeof canon) &&
-        memcmp(canon, "CR\2", 3) == 0)
+    if (!ifd.big && tiff_file_read_at(file, CANON_AT, canon, sizeof canon) && memcmp(canon, "CR\2", 3) == 0)
         return true;
     /* Sensor data in one of the first pages. */
-    for (int i = 0; i < pages->count && i < PREVIEWS_MAX; i++)
-        if (is_sensor_data(&source, pages->directories[i]))
+    for (int i = 0; i < pages->count && i < PREVIEWS_MAX; i++) {
+        ifd.at = pages->directories[i];
+        if (is_sensor_data(&ifd))
             return true;
+    }
     /* SubIFDs of a first directory that is a preview, or with sensor data in one of them. */
-    if (!ifd_find(&source, first, TIFFTAG_SUBIFD, &links))
+    ifd.at = pages->directories[0];
+    if (!ifd_find(&ifd, TIFFTAG_SUBIFD, &links))
         return false;
-    if ((non_page_type(&source, first) & FILETYPE_REDUCEDIMAGE) != 0)
+    if ((non_page_type(&ifd) & FILETYPE_REDUCEDIMAGE) != 0)
         return true;
     for (uint64_t i = 0; i < links.count && i < SUB_IFDS_MAX; i++) {
         struct ifd_entry link = links;
-        uint64_t directory;
         link.offset += i * (links.size / links.count);
-        if (ifd_unsigned(&source, &link, &directory) && is_sensor_data(&source, directory))
+        if (ifd_unsigned(&ifd, &link, &ifd.at) && is_sensor_data(&ifd))
             return true;
     }
     return false;

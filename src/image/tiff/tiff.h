@@ -84,9 +84,9 @@ bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *fro
 /* Reading: makes the directory at this offset the current one. */
 enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, struct error *error);
 
-/* Returns a source for image/ifd.h that reads the file's bytes, and the offset of the current directory. It
- * has all tags, while libtiff reads the filtered directory. */
-void tiff_file_ifd(struct tiff_file *file, struct ifd_source *source, uint64_t *ifd);
+/* Returns the current directory for image/ifd.h. It has all tags, while libtiff reads the filtered directory.
+ */
+struct ifd tiff_file_ifd(struct tiff_file *file);
 
 /* Reads the value of a tag of the current directory whose elements are bytes, and appends a NUL, which
  * value->size does not count. The caller frees value->data. It is NULL if the tag is missing, empty or of
