@@ -61,11 +61,11 @@ static void end_by_signal(int number)
 
 static void *await_signals(void *context)
 {
-    int number = 0;
+    static const struct timespec interval = {.tv_nsec = 100000000};
+    int number;
     (void)context;
-    while (sigwait(&waited_signals, &number) != 0 || number == SIGNAL_COMPILING)
-        if (number == SIGNAL_COMPILING)
-            progress_show_compiling();
+    while ((number = sigtimedwait(&waited_signals, NULL, &interval)) < 0)
+        progress_poll();
     end_by_signal(number);
     return NULL;
 }
@@ -85,7 +85,6 @@ static void block_signals(void)
             sigismember(&blocked, fatal_signals[i]) == 0)
             sigaddset(&waited_signals, fatal_signals[i]);
     }
-    sigaddset(&waited_signals, SIGNAL_COMPILING);
     crashes_handle(end_by_signal, &waited_signals);
     pthread_sigmask(SIG_BLOCK, &waited_signals, NULL);
 }

@@ -188,8 +188,9 @@ static enum status check_aux_outputs(const struct command *command, struct error
     if (status == STATUS_OK && settings->timing.file)
         status = aux_check(settings->timing.file, "the times", error);
     for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++) {
-        const char *path = step_caps(&command->chain.steps[i]).output_file;
-        status = path ? aux_check(path, "the matrix", error) : STATUS_OK;
+        const struct stage_caps caps = step_caps(&command->chain.steps[i]);
+        const char *what = caps.output_is_image ? "the map" : "the matrix";
+        status = caps.output_file ? aux_check(caps.output_file, what, error) : STATUS_OK;
     }
     return status;
 }

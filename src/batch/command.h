@@ -26,7 +26,7 @@ struct command {
     const char *output;       /* "-" is stdout; NULL: each input's own path (--in-place), or a command
                                * without outputs (--info, --check, --compare) */
     bool output_is_directory; /* there are several inputs or --files-from, or it ends in a slash */
-    bool output_may_be_input; /* named before the first stage: an existing file may be an input */
+    bool output_may_be_input; /* a stage or option follows the names: an existing file may be an input */
 
     /* Confines the process to the command's files and starts the thread that waits for signals. Called once,
      * when the files are known, before pixels are decoded and before there are other threads. May be NULL. */

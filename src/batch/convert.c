@@ -116,10 +116,17 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     const struct change change = describe_change(job, page);
     if (status == STATUS_OK && shape->kind == KIND_IMAGE)
         status = metadata_update(metadata, &change, error);
-    if (status == STATUS_OK && change.space != NULL)
-        status = metadata_set_space(metadata, change.space, page->out.channels, error);
-    if (status == STATUS_OK && change.space != NULL && strip && change.space->is_srgb)
-        blob_free(&metadata->icc); /* a picture without a profile is sRGB */
+    const struct colour_space *space = change.space;
+    const bool is_float = sample_is_float(page->out.type);
+    /* Floats without a profile are light. Say that these are encoded by the default curve of integers. */
+    if (worker->context->settings->linear && is_float && !sample_is_float(job_input_type(job)) &&
+        !job_is_stack_input(job) && shape->kind == KIND_IMAGE && metadata->icc.data == NULL &&
+        (shape->space == NULL || shape->space->is_srgb))
+        space = colour_space_builtin(COLOUR_SRGB);
+    if (status == STATUS_OK && space != NULL)
+        status = metadata_set_space(metadata, space, page->out.channels, error);
+    if (status == STATUS_OK && space != NULL && strip && space->is_srgb && !is_float)
+        blob_free(&metadata->icc); /* a picture of integers without a profile is sRGB */
     /* Store the range, by which a program can compute the input's values. */
     const struct range_text range = conversion_range(&page->input_conversion);
     if (status == STATUS_OK && !strip && range_applies(page))

@@ -340,8 +340,8 @@ static bool is_folder(const char *path)
     return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Fails if the output exists and comes before the first stage: the shell may have expanded a pattern to two
- * files, and the second one must not be overwritten. */
+/* Fails if the output exists and comes before the first stage, or without one before an option: the shell may
+ * have expanded a pattern to two files, and the second one must not be overwritten. */
 static enum status check_output(const struct command *command, bool is_merged, struct error *error)
 {
     struct stat info;
@@ -354,11 +354,12 @@ static enum status check_output(const struct command *command, bool is_merged, s
             "no output is named; name a file after the stages, such as out.png (%s exists, and counts as "
             "an input)",
             command->output);
-    return fail(
-        error, STATUS_USAGE,
-        "%s: exists and comes before the first stage, like an input; to overwrite it, name it after the "
-        "stages or by --output, or add --yes",
-        command->output);
+    const bool has_stage = command->chain.count > 0;
+    return fail(error, STATUS_USAGE,
+                "%s: exists and comes before %s, like an input; to overwrite it, name it %s or by --output, "
+                "or add --yes",
+                command->output, has_stage ? "the first stage" : "an option",
+                has_stage ? "after the stages" : "last");
 }
 
 /* Fails for a command such as `climg -r tree/ web/ --resize 800x --in-place`, where web/ probably is the

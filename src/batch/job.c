@@ -274,6 +274,11 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
         status = check_video(job, settings, error);
     job->is_copied = status == STATUS_OK && job_keeps_coding(job, worker) && job->chain.count == 0 &&
                      !settings->strip && !settings->progressive;
+    if (status == STATUS_OK && settings->in_place && !job->is_copied &&
+        reader_info(job->reader)->metadata.is_animation)
+        return fail(
+            error, STATUS_FAILED,
+            "is an animation, of which --in-place would keep only one picture; write to another file");
     /* Decoding at a reduced size takes means of samples. In linear light, or after clipping by --range, means
      * would differ. */
     if (status == STATUS_OK && !settings->linear && !settings->range.given && !job->pyramid) {

@@ -26,7 +26,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Seconds. */
@@ -37,8 +36,9 @@ static const double LONGEST_SHOWN = 9999 * 3600.0; /* longest time that is shown
 enum { LINE_SIZE = 256 }; /* bytes of a line; the rest is cut off */
 
 /* State of progress_interrupted: global, as a signal handler has no context. */
-static atomic_bool is_drawn; /* the line is on the terminal */
-static atomic_bool is_stack; /* the files become one output */
+static atomic_bool is_drawn;         /* the line is on the terminal */
+static atomic_bool is_stack;         /* the files become one output */
+static atomic_bool watches_compiler; /* progress_poll draws a line while a compiler runs */
 /* Numbers of files, without the result of a stack. */
 static struct {
     atomic_size_t total;    /* 0 for a single file, and with --quiet or --dry-run */
@@ -77,44 +77,18 @@ static void draw_line(const char *line)
     funlockfile(stderr);
 }
 
-/* ---------------------------------------------------------------- while the driver compiles
- *
- * OpenCL does not say if a build compiles or loads from the driver's cache; only the time shows it. So a
- * timer starts with each build. If it expires before the build ends, it sends SIGNAL_COMPILING to the thread
- * that waits for signals, which draws a line. */
-
-static timer_t timer; /* valid if has_timer */
-static atomic_bool has_timer;
-static atomic_bool is_compiling; /* a build is running */
-static atomic_bool is_shown;     /* the line about it was drawn */
-
-/* Callback of compiling_watch, called when a build begins and when it ends. Earlier compilations took `spent`
- * seconds. Each launch counts as a build, as PoCL compiles a kernel when it is launched with a new group
- * size. This costs two system calls for each launch. */
-static void watch_compiler(bool begins, double spent)
+void progress_poll(void)
 {
-    const double seconds =
-        fmax(FIRST_DRAW_DELAY - spent, 0.05); /* several short builds are a long wait, too */
-    struct itimerspec time = {.it_value = {.tv_nsec = 0}};
-    atomic_store(&is_compiling, begins);
-    if (begins)
-        time.it_value.tv_nsec = (long)(1e9 * seconds);
-    timer_settime(timer, 0, &time, NULL);
-    if (!begins && atomic_exchange(&is_shown, false))
-        progress_erase();
-}
-
-void progress_show_compiling(void)
-{
-    flockfile(stderr);
-    /* The build may have ended since the signal was sent, or may end now. So set is_shown first: if the build
-     * ends now, watch_compiler erases the line after it is drawn, as progress_erase waits for stderr's lock.
-     */
-    atomic_store(&is_shown, true);
-    if (atomic_load(&is_compiling))
+    static bool is_shown; /* the line about the compiler was drawn */
+    const bool is_long = atomic_load(&watches_compiler) && compiling_seconds() >= FIRST_DRAW_DELAY;
+    if (is_long == is_shown)
+        return;
+    is_shown = is_long;
+    flockfile(stderr); /* progress_end may erase the line now */
+    if (is_long && atomic_load(&watches_compiler))
         draw_line("climg: preparing kernels for this device, once");
     else
-        atomic_store(&is_shown, false);
+        progress_erase();
     funlockfile(stderr);
 }
 
@@ -147,12 +121,7 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
             progress->began + FIRST_DRAW_DELAY - REDRAW_INTERVAL; /* nothing is drawn for a quick file */
     for (size_t i = 0; i < list->count; i++)
         progress->pending_bytes += job_weight(&list->jobs[i]);
-    /* Without a timer, nothing is shown while the driver compiles. */
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGNAL_COMPILING};
-    if (!progress->has_line || timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
-        return;
-    atomic_store(&has_timer, true);
-    compiling_watch(watch_compiler);
+    atomic_store(&watches_compiler, progress->has_line);
 }
 
 void progress_subtract_done(struct progress *progress, const struct resume *resume,
@@ -383,9 +352,7 @@ void progress_end(struct progress *progress)
     char line[LINE_SIZE] = "";
     const double elapsed = clock_seconds() - progress->began;
     const size_t files = atomic_load(&counts.added);
-    compiling_watch(NULL);
-    if (atomic_exchange(&has_timer, false))
-        timer_delete(timer);
+    atomic_store(&watches_compiler, false);
     pthread_mutex_destroy(&progress->lock);
     atomic_store(&counts.total, 0);
     progress_erase();

@@ -6,7 +6,7 @@
  * A process has one struct progress at a time, as a signal handler has no context.
  *
  * Thread safety: any worker may call progress_add and progress_rows, any thread progress_erase. The thread
- * that waits for signals calls progress_show_compiling. progress_interrupted is async-signal-safe. The main
+ * that waits for signals calls progress_poll. progress_interrupted is async-signal-safe. The main
  * thread calls the others while no workers run. */
 #ifndef CLIMG_BATCH_PROGRESS_H
 #define CLIMG_BATCH_PROGRESS_H
@@ -14,7 +14,6 @@
 #include "batch/files.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 struct resume;
 struct shape;
@@ -56,10 +55,9 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
 void progress_subtract_done(struct progress *progress, const struct resume *resume,
                             const struct job_list *list);
 
-/* The signal that is sent when the driver has compiled for half a second in total. The thread that waits for
- * signals then calls progress_show_compiling, which draws a line about it. */
-#define SIGNAL_COMPILING SIGRTMIN
-void progress_show_compiling(void);
+/* Draws a line when the driver has compiled for half a second in total, and erases it when it is done. One
+ * thread calls it every 0.1 s. */
+void progress_poll(void);
 
 /* Erases the line before something else is printed. */
 void progress_erase(void);

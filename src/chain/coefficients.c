@@ -314,8 +314,9 @@ static enum status convert_page(struct run *run, const struct page_buffer *buffe
     if (buffer->index == 0) {
         const struct conversion plain = {.type = SAMPLE_FLOAT, .channels = planes->channels};
         const struct raster lowpass = conversion_raster(&plain, buffer->staging->object, buffer->pitch, 0);
-        return to_device ? unpack_planes(run, &lowpass, planes, error)
-                         : pack_planes(run, planes, &lowpass, error);
+        return to_device
+                   ? unpack_columns(run, &lowpass, 0, planes, error)
+                   : pack_columns(run, planes, (struct columns){.count = planes->width}, &lowpass, error);
     }
     cl_int subband = (buffer->index - 1) % ORIENTATIONS;
     cl_int pitch = (cl_int)(buffer->pitch / sample_size(SAMPLE_COMPLEX) / (size_t)planes->channels);

@@ -13,7 +13,7 @@
 #define CLIMG_CHAIN_GROUP_H
 
 #include "chain/plan.h"
-#include "chain/transfer.h"
+#include "engine/transfer.h"
 
 /* Rasters of one shape in one allocation. */
 struct rasters {

@@ -6,7 +6,7 @@
 #define CLIMG_CHAIN_PAGE_H
 
 #include "chain/plan.h"
-#include "chain/transfer.h"
+#include "engine/transfer.h"
 #include "image/reader.h"
 #include "image/writer.h"
 

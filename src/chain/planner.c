@@ -260,7 +260,6 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
     const struct slice_bounds bounds = find_bounds(plan, run);
     const bool has_budget = plan->sliceable && forced == 0;
     const struct device *device = run->device;
-    double largest, bytes;
 
     /* Start with the whole image, or with what CLIMG_SLICE or a GPU needs. */
     int slice = height;
@@ -276,37 +275,33 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
     if (run->limits.host > 0)
         run_clear(run); /* free memory of earlier pages */
 
-    /* Reduce it by the estimate. */
+    /* Reduce it until the estimate and then a dry run fit. */
     for (;; slice = lower_slice(slice, &bounds)) {
+        double largest;
         plan_set_slice(plan, slice);
-        bytes = estimate_bytes(plan, run, slice, &largest);
-        const bool is_over_budget = has_budget && !bounds.has_large_halo && slice / 2 >= bounds.least &&
-                                    (bytes > bounds.budget || largest > (double)device->max_allocation);
-        if (!plan->sliceable || slice == 1 || (!is_over_budget && !exceeds_image_height(plan, run)))
-            break;
-    }
+        const double bytes = estimate_bytes(plan, run, slice, &largest);
+        const bool is_smallest = !plan->sliceable || slice == 1,
+                   is_estimated_over = has_budget && !bounds.has_large_halo && slice / 2 >= bounds.least &&
+                                       (bytes > bounds.budget || largest > (double)device->max_allocation);
+        if (!is_smallest && (is_estimated_over || exceeds_image_height(plan, run)))
+            continue;
+        if (surely_fits(run, &bounds, bytes, largest))
+            return STATUS_OK;
 
-    /* Reduce it until a dry run fits. */
-    while (!surely_fits(run, &bounds, bytes, largest)) {
         struct memory_need need;
         if (find_memory_need(plan, request, run, &need, error) != STATUS_OK)
             return STATUS_FAILED;
-        const int lower = lower_slice(slice, &bounds);
-        const bool is_smallest = !plan->sliceable || slice == 1,
-                   fits_host = host_bytes(run, &need) <= host_limit,
+        const bool fits_host = host_bytes(run, &need) <= host_limit,
                    fits = fits_host && need.largest <= device->max_allocation &&
                           device_bytes(run, &need) <= run->limits.device - run->limits.device / 8,
-                   is_over_budget = has_budget && bounds.has_large_halo && lower >= bounds.least &&
+                   is_over_budget = has_budget && bounds.has_large_halo &&
+                                    lower_slice(slice, &bounds) >= bounds.least &&
                                     (double)device_bytes(run, &need) > bounds.budget;
         if (is_smallest && !fits_host)
             return fail_limit(plan, request, run, &need, error);
         if (is_smallest || (fits && !is_over_budget))
-            break;
-        slice = lower;
-        plan_set_slice(plan, slice);
-        bytes = estimate_bytes(plan, run, slice, &largest);
+            return STATUS_OK;
     }
-    return STATUS_OK;
 }
 
 /* True if the step, at an end of the chain, reads or writes planes of that shape in opponent colours. */

@@ -184,7 +184,7 @@ enum status slice_run(struct slice *slice, const struct raster *in, const struct
         if (status == STATUS_OK)
             status = run_output(run, &value, error);
         if (status == STATUS_OK)
-            status = unpack_planes(run, &samples, &value.planes[0], error);
+            status = unpack_columns(run, &samples, 0, &value.planes[0], error);
     }
 
     /* The stages, and their output: the counts of an analysis pass, a pyramid, or samples. */
@@ -196,7 +196,8 @@ enum status slice_run(struct slice *slice, const struct raster *in, const struct
         *pyramid = value;
         memset(value.planes, 0, sizeof value.planes);
     } else if (status == STATUS_OK && !slice->last_writes_samples) {
-        status = pack_planes(run, &value.planes[0], out, error);
+        status =
+            pack_columns(run, &value.planes[0], (struct columns){.count = value.planes[0].width}, out, error);
     }
     value_release(run, &value);
     planes_release(&run->pool, &moved);

@@ -11,7 +11,7 @@
 #define CLIMG_CHAIN_SLICE_H
 
 #include "chain/plan.h"
-#include "chain/transfer.h"
+#include "engine/transfer.h"
 
 struct slice {
     /* The same for all slices of a page. */

@@ -307,8 +307,10 @@ static void assign_positionals(const struct parser *parser, struct command *comm
                                                            : "-";
     command->output_is_directory =
         command->output != NULL && (has_list || command->input_count > 1 || ends_in_slash(command->output));
-    /* The output is named before the first stage, as inputs are. */
-    command->output_may_be_input = last_is_output && parser->has_stage && count <= parser->before_stages;
+    /* The output is named before the first stage, or without one before an option, as inputs are. */
+    command->output_may_be_input =
+        last_is_output && (parser->has_stage ? count <= parser->before_stages
+                                             : command->output != parser->argv[parser->argc - 1]);
     if (count == 0 && !has_list)
         command->inputs[0] = "-";
 }

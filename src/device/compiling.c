@@ -1,12 +1,12 @@
-/* Periods in which any thread compiles. */
+/* Periods in which any thread compiles. OpenCL does not say if a build compiles or loads from the driver's
+ * cache, and PoCL compiles a kernel when it is launched with a new group size; only the time shows it. */
 #include "device/compiling.h"
 
 #include "base/timing.h"
 
 #include <pthread.h>
 
-/* Seconds. A shorter period does not count as compilation: calls only launched kernels or loaded programs
- * from a cache. */
+/* Seconds. A shorter period does not count as compilation. */
 static const double MIN_COMPILATION = 0.05;
 
 static struct {
@@ -14,24 +14,13 @@ static struct {
     int calls;            /* number of calls in progress */
     double since;         /* start of the current period, as clock_seconds() */
     double spent;         /* seconds of all finished periods of at least MIN_COMPILATION */
-    void (*watch)(bool begins, double spent); /* may be NULL */
 } compiling = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-void compiling_watch(void (*watch)(bool begins, double spent))
-{
-    pthread_mutex_lock(&compiling.lock);
-    compiling.watch = watch;
-    pthread_mutex_unlock(&compiling.lock);
-}
 
 void compiling_begin(void)
 {
     pthread_mutex_lock(&compiling.lock);
-    if (compiling.calls++ == 0) {
+    if (compiling.calls++ == 0)
         compiling.since = clock_seconds();
-        if (compiling.watch)
-            compiling.watch(true, compiling.spent);
-    }
     pthread_mutex_unlock(&compiling.lock);
 }
 
@@ -39,10 +28,16 @@ void compiling_end(void)
 {
     pthread_mutex_lock(&compiling.lock);
     const double seconds = clock_seconds() - compiling.since;
-    if (--compiling.calls == 0) {
-        compiling.spent += seconds >= MIN_COMPILATION ? seconds : 0;
-        if (compiling.watch)
-            compiling.watch(false, compiling.spent);
-    }
+    if (--compiling.calls == 0 && seconds >= MIN_COMPILATION)
+        compiling.spent += seconds;
     pthread_mutex_unlock(&compiling.lock);
+}
+
+double compiling_seconds(void)
+{
+    pthread_mutex_lock(&compiling.lock);
+    const double seconds = compiling.calls > 0 ? clock_seconds() - compiling.since : 0;
+    const double all = seconds >= MIN_COMPILATION ? compiling.spent + seconds : 0;
+    pthread_mutex_unlock(&compiling.lock);
+    return all;
 }

@@ -33,8 +33,7 @@ struct raster {
     cl_int width;     /* for output: pixels per row */
     cl_mem clipped;   /* for output: clipping counters; may be NULL */
     size_t pixel;     /* bytes of a pixel */
-    const struct conversion *conversion; /* parameters of the conversion to planes (chain/transfer.h) */
-    const struct transfer *transfer;     /* functions that convert, for stages that work in tiles */
+    const struct conversion *conversion; /* parameters of the conversion to planes (engine/transfer.h) */
     int sample;                          /* enum sample_type of each sample */
     double black, white; /* sample values that become 0 and full scale in the chain; in units of
                           * sample_full_scale (1 for floats) */
@@ -52,17 +51,6 @@ size_t raster_bytes(const struct raster *raster, int rows);
 /* Columns to copy: first one in the source, first one in the destination, number. An int4 in kernels. */
 struct columns {
     cl_int from, to, count, unused;
-};
-
-/* Functions that enqueue the conversion between samples and planes, for stages that work in tiles
- * (filters/tiles.h). */
-struct transfer {
-    /* Unpacks samples into the planes, beginning at column `column` of the raster. */
-    enum status (*load)(struct run *run, const struct raster *raster, int column, const struct planes *planes,
-                        struct error *error);
-    /* Packs `columns` of the planes into the raster. */
-    enum status (*store)(struct run *run, const struct planes *planes, struct columns columns,
-                         const struct raster *raster, struct error *error);
 };
 
 /* An image or a pyramid on the device.

@@ -15,6 +15,7 @@
  * last, as in scipy.ndimage. */
 #include "filters/rank.h"
 
+#include "engine/transfer.h"
 #include "filters/extrema.h"
 
 /* Outputs of a work-item along y, and group sizes, of the sorting networks. */
@@ -380,11 +381,10 @@ static enum status rank_unpacked(struct run *run, const struct rank *rank, const
     struct value from = {.shape = in->shape, .rows = in->rows}, to = {.shape = out->shape, .rows = out->rows};
     if (scratch_like(run, &src, &from.planes[0], error) != STATUS_OK ||
         scratch_like(run, &dst, &to.planes[0], error) != STATUS_OK ||
-        in->raster->transfer->load(run, in->raster, 0, &from.planes[0], error) != STATUS_OK ||
+        unpack_columns(run, in->raster, 0, &from.planes[0], error) != STATUS_OK ||
         rank_planes(run, rank, -1, in->raster->sample != SAMPLE_UINT8, &from, &to, error) != STATUS_OK)
         return STATUS_FAILED;
-    return out->raster->transfer->store(run, &to.planes[0], (struct columns){.count = dst.width}, out->raster,
-                                        error);
+    return pack_columns(run, &to.planes[0], (struct columns){.count = dst.width}, out->raster, error);
 }
 
 enum status rank_image(struct run *run, const void *params, const struct value *in, struct value *out,

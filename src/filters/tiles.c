@@ -5,6 +5,8 @@
  * 0.111; at 16384 pixels 0.096 and 0.095. CLIMG_TILE sets the width for tests. */
 #include "filters/tiles.h"
 
+#include "engine/transfer.h"
+
 /* Approximate width of a tile, in values: 4096 columns of three channels. */
 enum { TILE_VALUES = 3 * 4096 };
 
@@ -54,15 +56,14 @@ static enum status run_tile(struct run *run, const struct tiling *tiling, const 
     struct value source = tile_value(in, tile), result = tile_value(out, tile);
     enum status status = needs_load ? run_output(run, &source, error) : STATUS_OK;
     if (status == STATUS_OK && needs_load)
-        status = in->raster
-                     ? in->raster->transfer->load(run, in->raster, padded.from, &source.planes[0], error)
-                     : tiles_copy(run, &in->planes[0], in->rows, padded, &source.planes[0], error);
+        status = in->raster ? unpack_columns(run, in->raster, padded.from, &source.planes[0], error)
+                            : tiles_copy(run, &in->planes[0], in->rows, padded, &source.planes[0], error);
     if (status == STATUS_OK)
         status = tiling->run(run, tiling->params, tile, needs_load ? &source : in,
                              needs_store ? &result : out, error);
     planes_release(&run->pool, &source.planes[0]);
     if (status == STATUS_OK && needs_store)
-        status = out->raster ? out->raster->transfer->store(run, &result.planes[0], own, out->raster, error)
+        status = out->raster ? pack_columns(run, &result.planes[0], own, out->raster, error)
                              : tiles_copy(run, &result.planes[0], out->rows, own, &out->planes[0], error);
     planes_release(&run->pool, &result.planes[0]);
     return status;

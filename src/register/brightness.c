@@ -54,27 +54,33 @@ static void set_values(const double *pixels, size_t channels, bool alpha, size_t
     }
 }
 
+/* Converts `count` pixels in linear light to display values, both premultiplied. */
+static void encode_pixels(double *pixels, size_t count, size_t channels, bool alpha)
+{
+    for (size_t i = 0; i < count; i++, pixels += channels) {
+        double weight = alpha ? pixels[channels - 1] : 1;
+        for (size_t c = 0; c < channels - alpha; c++)
+            pixels[c] = weight > 0 ? weight * exact_srgb(pixels[c] / weight) : 0;
+    }
+}
+
 /* Pixels of a row that are converted at a time: 8 KB on the stack. */
 enum { PIXELS = 256 };
 
-/* Premultiplies pixels of `channels`, of which the last one is alpha. */
-static void multiply_by_alpha(double *pixels, size_t count, size_t channels)
-{
-    for (size_t i = 0; i < count; i++)
-        for (size_t c = 0; c + 1 < channels; c++)
-            pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
-}
-
-/* Converts a row of samples as the file has them. */
-static void convert_row(const struct image_info *info, const void *row, float *values, float *weights)
+/* Converts a row of samples. `linear`: they are linear light. */
+static void convert_row(const struct image_info *info, bool linear, const void *row, float *values,
+                        float *weights)
 {
     double pixels[PIXELS * TEXEL] = {0};
     const size_t width = info->width, channels = (size_t)info->channels;
     for (size_t x = 0; x < width; x += PIXELS) {
         const size_t count = width - x < PIXELS ? width - x : PIXELS;
         sample_values(info->type, row, x * channels, count * channels, pixels);
-        if (info->alpha && !info->premultiplied)
-            multiply_by_alpha(pixels, count, channels);
+        for (size_t i = 0; info->alpha && !info->premultiplied && i < count; i++)
+            for (size_t c = 0; c + 1 < channels; c++)
+                pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
+        if (linear)
+            encode_pixels(pixels, count, channels, info->alpha);
         set_values(pixels, channels, info->alpha, count, values + x, weights + x);
     }
 }
@@ -129,7 +135,7 @@ static enum status next_row(struct halver *halver, int halvings, float *values, 
     if (halvings == 0) {
         const enum status status = read_upright_row(halver, error);
         if (status == STATUS_OK)
-            convert_row(&halver->info, halver->samples, values, weights);
+            convert_row(&halver->info, false, halver->samples, values, weights);
         return status;
     }
     struct step *step = &halver->steps[halvings - 1];
@@ -245,52 +251,33 @@ static enum status reduce_image(struct run *run, const struct value *image, int 
     return product_image(run, &x, &y, &epilogue_copy, image, small, error);
 }
 
-/* Converts pixels in linear light to display values, both premultiplied. */
-static void encode_pixels(double *pixels, size_t count, int channels, bool alpha)
-{
-    for (size_t i = 0; i < count; i++, pixels += channels) {
-        double weight = alpha ? pixels[channels - 1] : 1;
-        for (int c = 0; c < channels - alpha; c++)
-            pixels[c] = weight > 0 ? weight * exact_srgb(pixels[c] / weight) : 0;
-    }
-}
-
 /* An image in host memory: planes one after the other, or texels of four channels. */
 struct download {
     const float *samples;
     size_t pixel, row, plane; /* distances in floats */
-    int channels;
-    bool alpha, linear;
+    struct image_info info;   /* of a row of interleaved samples */
+    bool linear;
     struct gray_plane *gray; /* the result */
 };
-
-/* Converts one row. */
-static void convert_downloaded_row(const struct download *download, size_t y)
-{
-    double pixels[PIXELS * TEXEL] = {0};
-    const size_t width = (size_t)download->gray->width, channels = (size_t)download->channels;
-    for (size_t x = 0; x < width; x += PIXELS) {
-        const size_t end = x + PIXELS < width ? x + PIXELS : width, count = end - x, at = y * width + x;
-        const float *from = download->samples + y * download->row + x * download->pixel;
-        for (size_t c = 0; c < channels; c++)
-            for (size_t i = 0; i < count; i++)
-                pixels[i * channels + c] = (double)from[c * download->plane + i * download->pixel];
-        if (download->linear)
-            encode_pixels(pixels, count, download->channels, download->alpha);
-        set_values(pixels, channels, download->alpha, count, download->gray->values + at,
-                   download->gray->weights + at);
-    }
-}
 
 /* Converts a block of rows (for thread_pool_each). */
 static enum status convert_block(void *context, int index, struct error *error)
 {
     const struct download *download = context;
-    const struct interval rows = gray_plane_block(download->gray, index);
-    (void)error;
-    for (int y = rows.begin; y < rows.end; y++)
-        convert_downloaded_row(download, (size_t)y);
-    return STATUS_OK;
+    const struct gray_plane *gray = download->gray;
+    const struct interval rows = gray_plane_block(gray, index);
+    const size_t width = (size_t)gray->width, channels = (size_t)download->info.channels;
+    float *row = allocate(width * channels * sizeof *row, "a row of the picture", error);
+    for (int y = rows.begin; row && y < rows.end; y++) {
+        const float *from = download->samples + (size_t)y * download->row;
+        const size_t at = (size_t)y * width;
+        for (size_t c = 0; c < channels; c++)
+            for (size_t x = 0; x < width; x++)
+                row[x * channels + c] = from[c * download->plane + x * download->pixel];
+        convert_row(&download->info, download->linear, row, gray->values + at, gray->weights + at);
+    }
+    free(row);
+    return row ? STATUS_OK : STATUS_FAILED;
 }
 
 /* Downloads planes and converts them with all threads. */
@@ -305,8 +292,11 @@ static enum status convert_planes(struct run *run, struct thread_pool *workers, 
                                 .pixel = texels ? TEXEL : 1,
                                 .row = texels ? (size_t)at.width * TEXEL : (size_t)at.pitch,
                                 .plane = texels ? 1 : (size_t)at.plane_rows * (size_t)at.pitch,
-                                .channels = shape->channels,
-                                .alpha = shape->alpha,
+                                .info = {.width = (uint32_t)gray->width,
+                                         .channels = shape->channels,
+                                         .alpha = shape->alpha,
+                                         .premultiplied = true,
+                                         .type = SAMPLE_FLOAT},
                                 .linear = linear,
                                 .gray = gray};
     enum status status = samples ? planes_read(run->device, planes, samples, error) : STATUS_FAILED;

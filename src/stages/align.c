@@ -303,6 +303,9 @@ static enum status align_prepare_series(void *params, const struct settings *set
     if (word == PREVIOUS && series->has_pages)
         return fail(error, STATUS_USAGE,
                     "previous registers the first page of each file, and pages=yes merges all; use first");
+    if (align->matrix && series->has_pages)
+        return fail(error, STATUS_USAGE,
+                    "matrix=FILE has a line for each file, and pages=yes merges all pages; leave one out");
     align->registrations = allocate_zeroed(series->count, sizeof *align->registrations, "a series", error);
     if (!align->registrations)
         return STATUS_FAILED;

@@ -12,3 +12,8 @@ climg a.png b.png --scale 1/2 --yes
 od -An -tx1 -j16 -N8 b.png
 climg a.png new.png --scale 1/2
 climg a.png /dev/null -f png --scale 1/2
+# Without a stage, too.
+rm new.png
+cp "$SAMPLES/scene.png" b.png
+climg *.png --strip
+cmp b.png "$SAMPLES/scene.png" && climg a.png b.png

@@ -54,6 +54,23 @@ def test_linear_light(tmp_path, rng):
     assert np.abs(np.array(Image.open(tmp_path / "out.png")) - 255 * expected).max() < 0.51
 
 
+@pytest.mark.parametrize("channels", [1, 3])
+def test_floats_of_linear_light(tmp_path, rng, channels):
+    """A dark frame that --linear has made of 8 bits, as floats: its profile says that they are display values, also with --strip."""
+    shape = (20, 30, channels) if channels == 3 else (20, 30)
+    picture, *darks = (rng.integers(low, high, shape, np.uint8) for low, high in ((100, 255), (0, 100), (0, 100)))
+    for name, samples in (("in", picture), ("dark0", darks[0]), ("dark1", darks[1])):
+        Image.fromarray(samples).save(tmp_path / f"{name}.png")
+    light = [np.where(v <= 0.04045, v / 12.92, ((v + 0.055) / 1.055) ** 2.4) for v in (picture / 255, darks[0] / 255, darks[1] / 255)]
+    for inputs, stage, dark in ((["dark0.png"], [], light[1]), (["dark0.png"], ["--strip"], light[1]),
+                                (["dark0.png", "dark1.png"], ["--stack", "mean"], (light[1] + light[2]) / 2)):
+        harness.run("-y", *inputs, "--linear", *stage, "--depth", "float", "dark.tif", cwd=tmp_path)
+        harness.run("-y", "in.png", "--linear", "--minus", "dark.tif", "out.png", cwd=tmp_path)
+        rest = np.maximum(light[0] - dark, 0)
+        expected = np.where(rest <= 0.0031308, 12.92 * rest, 1.055 * rest ** (1 / 2.4) - 0.055)
+        assert np.abs(np.array(Image.open(tmp_path / "out.png")) - 255 * expected).max() < 0.52
+
+
 def test_both_are_turned(tmp_path, rng):
     """A stage that needs the picture upright turns it, and the operand, too."""
     picture, dark = (rng.integers(low, high, (20, 30), np.uint8) for low, high in ((100, 255), (0, 100)))

@@ -159,6 +159,9 @@ def test_pages(tmp_path, rng):
     harness.run(tmp_path / "in.tif", "--page", "2-4", "--stack", "mean,pages=yes", "--depth", "float", tmp_path / "some.tiff")
     assert_close(read(tmp_path / "some.tiff"), pictures[1:4].mean(0))
     harness.run(tmp_path / "in.tif", "--stack", "mean,pages=yes", "--depth", "8", "--quality", "80", tmp_path / "out.jpg")
+    for align, message in (("previous", "registers the first page of each file"), ("first,matrix=m.csv", "a line for each file")):
+        done = harness.run(tmp_path / "in.tif", "--align", align, "--stack", "mean,pages=yes", tmp_path / "no.tif", status=2, cwd=tmp_path)
+        assert message in done.err
 
 
 @pytest.mark.parametrize("method", ["mean", "median"])

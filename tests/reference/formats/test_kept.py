@@ -73,6 +73,20 @@ def test_animation_is_said_to_lose_its_frames(tmp_path):
     assert harness.run("-q", tmp_path / "in.png", tmp_path / "out.png").err == ""
 
 
+@pytest.mark.parametrize("name", ["in.png", "in.webp"])
+def test_animation_is_not_replaced_by_one_picture(tmp_path, name):
+    """Its frames are nowhere else. Without a change a WebP is copied whole."""
+    frames = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue")]
+    frames[0].save(tmp_path / name, save_all=True, append_images=frames[1:])
+    before = (tmp_path / name).read_bytes()
+    done = harness.run(name, "--invert", "--in-place", cwd=tmp_path, status=1)
+    assert done.err.startswith(f"climg: {name}: is an animation, of which --in-place would keep only one picture")
+    assert (tmp_path / name).read_bytes() == before
+    if name == "in.webp":
+        harness.run(name, "--in-place", cwd=tmp_path)
+        assert (tmp_path / name).read_bytes() == before
+
+
 def followed(tmp_path, tail):
     """Returns the messages on a PNG that ends in `tail`, as a file and as a pipe. The output is the first picture each time."""
     Image.fromarray(np.arange(48, dtype=np.uint8).reshape(6, 8)).save(tmp_path / "in.png")

@@ -6,8 +6,8 @@
  * and the reverse on output. struct conversion selects the steps; both ends of a chain have one. Rasters
  * refer to their conversion, which must outlive them. Functions enqueue and do not wait, unless their comment
  * says so. Thread safety: like struct run. */
-#ifndef CLIMG_CHAIN_TRANSFER_H
-#define CLIMG_CHAIN_TRANSFER_H
+#ifndef CLIMG_ENGINE_TRANSFER_H
+#define CLIMG_ENGINE_TRANSFER_H
 
 #include "device/event_log.h"
 #include "engine/run.h"
@@ -86,12 +86,12 @@ struct raster raster_without_memory(const struct conversion *conversion, const s
 /* Owners of the time of these kernels in an event log. */
 extern const struct event_owner UNPACKING, PACKING;
 
-/* Enqueues the conversion of samples to all rows of the planes, which the raster contains. */
-enum status unpack_planes(struct run *run, const struct raster *raster, const struct planes *planes,
-                          struct error *error);
-
-/* Enqueues the conversion of all rows of the planes to samples. Raster and planes begin at the same row. */
-enum status pack_planes(struct run *run, const struct planes *planes, const struct raster *raster,
-                        struct error *error);
+/* Enqueue the conversion of samples, from column `column` of the raster on, to all rows of the planes; and of
+ * `columns` of all rows of the planes to samples. The event log counts the time as unpacking and packing, not
+ * as time of the calling stage. */
+enum status unpack_columns(struct run *run, const struct raster *raster, int column,
+                           const struct planes *planes, struct error *error);
+enum status pack_columns(struct run *run, const struct planes *planes, struct columns columns,
+                         const struct raster *raster, struct error *error);
 
 #endif

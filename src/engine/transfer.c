@@ -3,7 +3,7 @@
  * The usual sample types (8 and 16 bit, float) have a short program each. The others share one program, whose
  * branches take less time than compiling a program for each. The steps of a conversion are arguments, except
  * the transfer curve, whose code is long. Without any step there is a program, too (PLAIN). */
-#include "chain/transfer.h"
+#include "engine/transfer.h"
 
 #include "image/colour/colour.h"
 
@@ -210,11 +210,8 @@ static struct kernel_launch make_work(const struct run *run, const char *kernel,
     return work;
 }
 
-/* The callbacks of struct transfer (engine/run.h). Enqueue the conversion of samples, from column `column` of
- * the raster on, to planes; and of some columns of planes to samples. The event log counts the time as
- * unpacking and packing, not as time of the calling stage. */
-static enum status unpack_columns(struct run *run, const struct raster *raster, int column,
-                                  const struct planes *planes, struct error *error)
+enum status unpack_columns(struct run *run, const struct raster *raster, int column,
+                           const struct planes *planes, struct error *error)
 {
     const struct conversion *conversion = raster->conversion;
     struct sample_conversion arguments = describe_unpacking(conversion);
@@ -232,8 +229,8 @@ static enum status unpack_columns(struct run *run, const struct raster *raster, 
     return status;
 }
 
-static enum status pack_columns(struct run *run, const struct planes *planes, struct columns columns,
-                                const struct raster *raster, struct error *error)
+enum status pack_columns(struct run *run, const struct planes *planes, struct columns columns,
+                         const struct raster *raster, struct error *error)
 {
     const struct conversion *conversion = raster->conversion;
     struct sample_conversion arguments = describe_packing(conversion);
@@ -252,26 +249,12 @@ static enum status pack_columns(struct run *run, const struct planes *planes, st
     return status;
 }
 
-enum status unpack_planes(struct run *run, const struct raster *raster, const struct planes *planes,
-                          struct error *error)
-{
-    return unpack_columns(run, raster, 0, planes, error);
-}
-
-enum status pack_planes(struct run *run, const struct planes *planes, const struct raster *raster,
-                        struct error *error)
-{
-    return pack_columns(run, planes, (struct columns){.count = planes->width}, raster, error);
-}
-
 struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,
                                 int first_row)
 {
-    static const struct transfer transfer = {unpack_columns, pack_columns};
     size_t bytes_a_pixel = sample_size(conversion->type) * (size_t)conversion->channels;
     struct raster raster = {.memory = memory,
                             .conversion = conversion,
-                            .transfer = &transfer,
                             .pitch = (cl_int)(pitch / bytes_a_pixel), /* bytes to pixels */
                             .first_row = first_row,
                             .pixel = bytes_a_pixel,
