@@ -38,25 +38,6 @@ void input_page_free(struct input_page *input)
     input->samples = NULL;
 }
 
-/* Appends `count` values. */
-static enum status samples_add(struct sample_array *values, enum sample_type type, const void *rows,
-                               size_t count, struct error *error)
-{
-    const size_t unit = sample_size(value_type(type)), used = values->count * unit, size = count * unit;
-    if (used + size > values->capacity) {
-        size_t capacity = used + size < 2 * values->capacity ? 2 * values->capacity : used + size;
-        unsigned char *bytes = realloc(values->bytes, capacity);
-        if (!bytes)
-            return fail_memory(error, "out of memory for rows of samples");
-        values->bytes = bytes;
-        values->capacity = capacity;
-    }
-    memcpy(values->bytes + used, rows, size);
-    values->type = value_type(type);
-    values->count += count;
-    return STATUS_OK;
-}
-
 double samples_value(const struct sample_array *values, size_t index)
 {
     return sample_value(values->type, values->bytes, index);
@@ -146,13 +127,24 @@ static enum status memory_run_begin_page(void *context, const struct image_info 
 static enum status memory_run_write_rows(void *context, const void *rows, size_t pitch, uint32_t count,
                                          struct error *error)
 {
-    struct memory_run *memory_run = context;
-    const struct image_info *out = &memory_run->out;
-    enum status status = STATUS_OK;
-    for (uint32_t y = 0; status == STATUS_OK && y < count; y++)
-        status = samples_add(memory_run->values, out->type, (const unsigned char *)rows + y * pitch,
-                             row_values(out), error);
-    return status;
+    const struct memory_run *memory_run = context;
+    struct sample_array *values = memory_run->values;
+    const enum sample_type type = value_type(memory_run->out.type);
+    const size_t row = row_values(&memory_run->out), unit = sample_size(type), used = values->count * unit,
+                 needed = used + count * row * unit;
+    if (needed > values->capacity) {
+        const size_t capacity = needed < 2 * values->capacity ? 2 * values->capacity : needed;
+        unsigned char *bytes = realloc(values->bytes, capacity);
+        if (!bytes)
+            return fail_memory(error, "out of memory for rows of samples");
+        values->bytes = bytes;
+        values->capacity = capacity;
+    }
+    for (uint32_t y = 0; y < count; y++)
+        memcpy(values->bytes + used + y * row * unit, (const unsigned char *)rows + y * pitch, row * unit);
+    values->type = type;
+    values->count += count * row;
+    return STATUS_OK;
 }
 
 static enum status memory_run_end_page(void *context, struct error *error)

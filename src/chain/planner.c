@@ -235,12 +235,6 @@ static int lower_slice(int slice, const struct slice_bounds *bounds)
     return rounded < slice ? rounded : lower;
 }
 
-/* True if a slice has more rows than an image of the device can have. */
-static bool exceeds_image_height(const struct plan *plan, const struct run *run)
-{
-    return run->memory == MEMORY_IMAGE && (size_t)plan->tallest + LEVEL_PADDING > run->device->image_height;
-}
-
 /* True if the estimate is so far below all limits that no dry run is needed, which takes longer than the
  * kernels of a small image. */
 static bool surely_fits(const struct run *run, const struct slice_bounds *bounds, double bytes,
@@ -281,9 +275,11 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
         plan_set_slice(plan, slice);
         const double bytes = estimate_bytes(plan, run, slice, &largest);
         const bool is_smallest = !plan->sliceable || slice == 1,
+                   is_too_high = run->memory == MEMORY_IMAGE &&
+                                 (size_t)plan->tallest + LEVEL_PADDING > device->image_height,
                    is_estimated_over = has_budget && !bounds.has_large_halo && slice / 2 >= bounds.least &&
                                        (bytes > bounds.budget || largest > (double)device->max_allocation);
-        if (!is_smallest && (is_estimated_over || exceeds_image_height(plan, run)))
+        if (!is_smallest && (is_estimated_over || is_too_high))
             continue;
         if (surely_fits(run, &bounds, bytes, largest))
             return STATUS_OK;

@@ -224,8 +224,11 @@ static enum status dry_run_load(struct run *run, struct value *pyramid, struct e
 static enum status dry_run_slices(const struct plan *plan, struct run *run, const struct conversion *from,
                                   const struct conversion *to, int slices, struct error *error)
 {
-    const struct raster in = raster_without_memory(from, &plan->shapes[0]),
-                        out = raster_without_memory(to, plan_output(plan));
+    const struct shape *first = &plan->shapes[0], *last_shape = plan_output(plan);
+    const struct raster in = conversion_raster(from, NULL,
+                                               transfer_pitch(first->width, first->channels, from->type), 0),
+                        out = conversion_raster(
+                            to, NULL, transfer_pitch(last_shape->width, last_shape->channels, to->type), 0);
     struct slice slice = slice_begin(plan, run, from, to);
     const int last = plan->slices - 1, others = last < slices ? last : slices;
     enum status status = STATUS_OK;

@@ -264,19 +264,13 @@ static enum status find_devices(struct device_table *table, const struct environ
     cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, &found);
     const int cause = errno;
     const char *failure = dlerror();
-    char loading[1024] = ""; /* a copy, as drivers_find_denied may call dlopen */
+    char loading[1024] = ""; /* a copy, as drivers_check may call dlopen */
     if (failure)
         snprintf(loading, sizeof loading, "%s", failure);
 
     /* Without this check "auto" would silently use another device if a driver cannot start. */
-    if (confine_is_on() && !startup.cpu_only) {
-        const struct driver_denial denial = drivers_find_denied(environment);
-        if (denial.text[0])
-            return fail(
-                error, STATUS_FAILED,
-                "an OpenCL driver cannot start, as climg is confined: %s; --no-confine keeps all rights",
-                denial.text);
-    }
+    if (confine_is_on() && !startup.cpu_only && drivers_check(environment, error) != STATUS_OK)
+        return STATUS_FAILED;
     if (code != CL_SUCCESS || found == 0)
         return fail_no_platform(cause, failure ? loading : NULL, error);
     for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)

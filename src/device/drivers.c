@@ -221,27 +221,29 @@ void drivers_allow(const struct environment *environment)
     }
 }
 
-/* Sets the text of *denial, a struct driver_denial, if it is empty and this driver cannot start. */
-static void find_denied(void *context, const char *library)
+/* Fails if this driver cannot start, unless *context, a struct error, has a message. */
+static void check_library(void *context, const char *library)
 {
-    struct driver_denial *denial = context;
+    static const char format[] =
+        "an OpenCL driver cannot start, as climg is confined: %s%s; --no-confine keeps all rights";
     static const char *const nodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
+    struct error *error = context;
     const void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
     const char *problem = loaded ? NULL : dlerror();
-    if (!denial->text[0] && problem && strstr(problem, strerror(EACCES)))
-        snprintf(denial->text, sizeof denial->text, "%s", problem);
+    if (error->text[0] == '\0' && problem && strstr(problem, strerror(EACCES)))
+        fail(error, STATUS_FAILED, format, problem, "");
     const bool needs_nodes =
         loaded && strstr(library, "nvidia") && access("/proc/driver/nvidia/version", F_OK) == 0;
     for (size_t i = 0; needs_nodes && i < sizeof nodes / sizeof nodes[0]; i++)
-        if (!denial->text[0] && access(nodes[i], F_OK) != 0)
-            snprintf(denial->text, sizeof denial->text,
-                     "%s: does not exist; nvidia-modprobe -u -c 0 makes it", nodes[i]);
+        if (error->text[0] == '\0' && access(nodes[i], F_OK) != 0)
+            fail(error, STATUS_FAILED, format, nodes[i],
+                 ": does not exist; nvidia-modprobe -u -c 0 makes it");
     // cppcheck-suppress resourceLeak
 }
 
-struct driver_denial drivers_find_denied(const struct environment *environment)
+enum status drivers_check(const struct environment *environment, struct error *error)
 {
-    struct driver_denial denial = {""};
-    each_library(environment, find_denied, &denial);
-    return denial;
+    error->text[0] = '\0';
+    each_library(environment, check_library, error);
+    return error->text[0] == '\0' ? STATUS_OK : STATUS_FAILED;
 }

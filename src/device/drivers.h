@@ -27,13 +27,8 @@ bool drivers_load_only(const char *library);
  * and climg's. Creates missing directories of caches. */
 void drivers_allow(const struct environment *environment);
 
-/* The reason why a driver cannot start in a confined process; "" if all can. */
-struct driver_denial {
-    char text[PATH_MAX + 128];
-};
-
-/* Returns dlopen's message if the library of a driver cannot be read, or says that NVIDIA's device files are
+/* Fails, in a confined process, if the library of a driver cannot be read, or if NVIDIA's device files are
  * missing, which a setuid program of the driver would create in a process that is not confined. */
-struct driver_denial drivers_find_denied(const struct environment *environment);
+enum status drivers_check(const struct environment *environment, struct error *error);
 
 #endif

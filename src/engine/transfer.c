@@ -263,9 +263,3 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
                             .white = conversion->has_range ? conversion->high : 1};
     return raster;
 }
-
-struct raster raster_without_memory(const struct conversion *conversion, const struct shape *shape)
-{
-    return conversion_raster(conversion, NULL,
-                             transfer_pitch(shape->width, shape->channels, conversion->type), 0);
-}

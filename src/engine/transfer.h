@@ -80,9 +80,6 @@ enum status clipping_read(const struct run *run, cl_mem counters, int images, st
 struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,
                                 int first_row);
 
-/* Returns a raster without memory, for a dry run. */
-struct raster raster_without_memory(const struct conversion *conversion, const struct shape *shape);
-
 /* Owners of the time of these kernels in an event log. */
 extern const struct event_owner UNPACKING, PACKING;
 

@@ -61,17 +61,6 @@ static void selftest_describe(const struct test_case *test_case, char *text, siz
              test_case->linear ? ", linear, " : ", ", edge_words[test_case->edge]);
 }
 
-/* Counts a wrong output, and adds its stage to the list unless it is there. */
-static void count_wrong(struct selftest_run *run, const struct test_case *test_case, double error)
-{
-    char word[48];
-    snprintf(word, sizeof word, "%s%s", test_case->stage[0] ? "--" : "", stage_name(test_case));
-    text_add_item(run->wrong_stages, sizeof run->wrong_stages, ", ", word);
-    if (run->wrong++ == 0)
-        snprintf(run->result.stage, sizeof run->result.stage, "%.31s", word);
-    run->result.error = fmax(run->result.error, error);
-}
-
 /* Runs a case in one kind of memory, unsliced (0) or in slices of `slice` rows, and counts and prints the
  * outcome. Does nothing if the case cannot be sliced. `sum` is the CRC-32 of the output on exact devices. If
  * the output is right, sets *got to its CRC-32, and *error to its error if that is larger. */
@@ -110,7 +99,11 @@ static void run_once(struct selftest_run *run, const struct test_case *test_case
     } else if (!is_right) {
         fprintf(run->out, ": sample %zu is %.9g, not %.9g", comparison.worst, comparison.got,
                 comparison.expected);
-        count_wrong(run, test_case, comparison.error);
+        snprintf(text, sizeof text, "%s%s", test_case->stage[0] ? "--" : "", stage_name(test_case));
+        text_add_item(run->wrong_stages, sizeof run->wrong_stages, ", ", text);
+        if (run->wrong++ == 0)
+            snprintf(run->result.stage, sizeof run->result.stage, "%.31s", text);
+        run->result.error = fmax(run->result.error, comparison.error);
     }
     fputc('\n', run->out);
 }
