@@ -201,7 +201,8 @@ def test_ocrmypdf(tmp_path, env):
     light = np.linspace(1, 0.35, page.width)
     samples = np.asarray(page.rotate(4, Image.BICUBIC, fillcolor=235)) * light
     Image.fromarray(samples.astype(np.uint8)).save(tmp_path / "page.png", dpi=(150, 150))
-    command = ["ocrmypdf", "--plugin", FOLDER / "ocrmypdf" / "climg_pages.py", "--image-dpi", "150", "--force-ocr", "--output-type", "pdf", "--sidecar", "out.txt"]
+    command = ["ocrmypdf", "--plugin", FOLDER / "ocrmypdf" / "climg_pages.py", "--image-dpi", "150", "--force-ocr", "--output-type", "pdf", "--sidecar", "out.txt",
+               "--tesseract-timeout", "280"]
     stages = ["--climg-page", "--deskew --background 40,method=divide,light=yes", "--climg-ocr", "--threshold sauvola --despeckle 6"]
     subprocess.run([*command, *stages, "page.png", "out.pdf"], cwd=tmp_path, env=env, check=True, timeout=300)
     text = (tmp_path / "out.txt").read_text()

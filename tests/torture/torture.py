@@ -309,7 +309,7 @@ def device_names():
 def judge_messages(scenario, run, missing, call):
     """A failure is told once, with the name of what it is about."""
     names = ("in/", "out/", "out: ", "out of memory", "standard input", "standard output", "trace", "PoCL", "device", "OpenCL", "examples", "samples/",
-             "cannot confine the process", "/proc/self/exe", os.path.realpath(CLIMG), *device_names())
+             "cannot confine the process", "cannot start a thread", "/proc/self/exe", os.path.realpath(CLIMG), *device_names())
     said = [line for line in run.lines if line.startswith("climg: ")]
     if not said:
         return ["it fails without a word"]
