@@ -68,7 +68,7 @@ static double sine(double r, int cosine)
 static double sine_from(double x, int quarters)
 {
     const double n = rint(x / HALF_PI[0]), r = ((x - n * HALF_PI[0]) - n * HALF_PI[1]) - n * HALF_PI[2];
-    const int quarter = ((int)fmod(n, 4) + 4 + quarters) % 4;
+    const int quarter = ((int)(n - 4 * floor(n / 4)) + quarters) % 4;
     const double value = sine(r, quarter & 1);
     return quarter > 1 ? -value : value;
 }

@@ -47,16 +47,15 @@ struct table {
     int complete; /* number of blocks that are complete */
     float *values;
     size_t used, capacity; /* number of floats in `values`, used and allocated */
-    double *weights;       /* scratch for the weights of one output */
+    double *weights;       /* of one output, or of as many as axis_period() returns */
 };
 
 struct axis axis_filtered(const float *weights, int taps, int samples, enum edge edge)
 {
-    return (struct axis){
-        .samples = samples,
-        .outputs = samples,
-        .edge = edge,
-        .filter = {.weights = weights, .taps = taps, .start = -(taps / 2), .step = 1, .period = 1}};
+    return (struct axis){.samples = samples,
+                         .outputs = samples,
+                         .edge = edge,
+                         .filter = {weights, taps, .start = -(taps / 2)}};
 }
 
 void axis_reduce(struct axis *axis, int samples, int factor, double offset)
@@ -73,11 +72,9 @@ struct interval axis_taps(const struct axis *axis, int o, double *weights)
     const struct filter *filter = &axis->filter;
     if (!filter->weights)
         return resize_weigh(&axis->resize, axis->ends_at_border, o, weights);
-    const int begin = (o + filter->lead) / filter->period * filter->step + filter->start;
-    const float *phase = filter->weights + (size_t)(o % filter->period) * (size_t)filter->taps;
     for (int k = 0; weights && k < filter->taps; k++)
-        weights[k] = (double)phase[k];
-    return (struct interval){begin, begin + filter->taps};
+        weights[k] = (double)filter->weights[k];
+    return (struct interval){o + filter->start, o + filter->start + filter->taps};
 }
 
 int axis_max_taps(const struct axis *axis)
@@ -166,20 +163,29 @@ int axis_max_samples(const struct axis *axis, struct blocking blocking, int coun
     return most;
 }
 
-/* Stores the matrix of a block: a row per sample, a column per output. */
+/* Returns the number of outputs after which the weights repeat, or 0 if they may all be different. */
+static int axis_period(const struct axis *axis)
+{
+    return axis->filter.weights ? 1 : resize_period(&axis->resize, axis->ends_at_border);
+}
+
+/* Stores the matrix of a block: a row per sample, a column per output. Weights that repeat are computed
+ * once. */
 static void fill_matrix(struct table *table, int block, struct interval samples, float *matrix)
 {
     const struct axis *axis = table->axis;
-    const int outputs = table->blocking.outputs, begin = block * outputs;
-    const bool periodic = is_periodic(axis);
+    const int outputs = table->blocking.outputs, begin = block * outputs, period = axis_period(axis);
+    const bool periodic = is_periodic(axis), repeats = period > 0;
     memset(matrix, 0, (size_t)(samples.end - samples.begin) * (size_t)outputs * sizeof *matrix);
     for (int r = 0; r < outputs && begin + r < axis->outputs; r++) {
-        struct interval taps = axis_taps(axis, begin + r, table->weights);
+        const int o = begin + r;
+        double *weights = table->weights + (size_t)(repeats ? o % period : 0) * (size_t)axis_max_taps(axis);
+        const struct interval taps = axis_taps(axis, o, repeats && o >= period ? NULL : weights);
         for (int i = taps.begin; i < taps.end; i++) {
             int at = periodic ? i : map_sample(axis, i);
             if (periodic || at >= 0)
                 matrix[(size_t)(at - samples.begin) * (size_t)outputs + (size_t)r] +=
-                    (float)table->weights[i - taps.begin];
+                    (float)weights[i - taps.begin];
         }
     }
 }
@@ -227,11 +233,11 @@ static enum status fill_table(struct table *table, struct error *error)
 {
     const struct axis *axis = table->axis;
     const struct blocking by = table->blocking;
-    const int blocks = ceil_div(axis->outputs, by.outputs);
+    const int blocks = ceil_div(axis->outputs, by.outputs), period = axis_period(axis);
+    const size_t weights = (size_t)axis_max_taps(axis) * (size_t)(period > 0 ? period : 1);
     const size_t head = (size_t)ceil_div(blocks * BLOCK_INTS, MATRIX_UNIT) * MATRIX_UNIT;
     table->blocks = allocate_zeroed((size_t)blocks, sizeof *table->blocks, "a table of weights", error);
-    table->weights =
-        allocate((size_t)axis_max_taps(axis) * sizeof *table->weights, "a table of weights", error);
+    table->weights = allocate(weights * sizeof *table->weights, "a table of weights", error);
     if (!table->blocks || !table->weights || table_reserve(table, head, error) != STATUS_OK)
         return STATUS_FAILED;
     memset(table->values, 0, head * sizeof *table->values);
@@ -260,7 +266,7 @@ enum status axis_table(struct run *run, const struct axis *axis, struct blocking
     /* The key has all members that determine the table, and a hash of the weights. */
     const struct resize *by = &axis->resize;
     const struct filter *filter = &axis->filter;
-    const size_t bytes = (size_t)filter->taps * (size_t)filter->period * sizeof *filter->weights;
+    const size_t bytes = (size_t)filter->taps * sizeof *filter->weights;
     const uint64_t hash = hash_bytes(HASH_START, filter->weights, bytes);
     const double values[] = {axis->samples,
                              axis->outputs,
@@ -274,14 +280,13 @@ enum status axis_table(struct run *run, const struct axis *axis, struct blocking
                              by->from,
                              by->to,
                              by->sample_count,
+                             by->aliases,
+                             by->corners,
                              by->begin,
                              by->margin,
                              by->shift,
                              filter->taps,
                              filter->start,
-                             filter->step,
-                             filter->period,
-                             filter->lead,
                              (double)(hash >> 32),
                              (double)(uint32_t)hash};
     const struct constant_key key = {"a table of weights", values, sizeof values};

@@ -11,6 +11,12 @@
 #include "engine/run.h"
 #include "filters/resample.h"
 
+/* Weights of a filter that keeps the size: dst[o] = sum over k < taps of weights[k] * src[o + start + k] */
+struct filter {
+    const float *weights; /* not owned. NULL: no filter */
+    int taps, start;
+};
+
 /* The matrix that maps the samples of an axis of the whole image to outputs. */
 struct axis {
     int samples, outputs; /* number of each */

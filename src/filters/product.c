@@ -188,13 +188,6 @@ static struct window_x find_window_x(const struct filter *along_x)
     return (struct window_x){before, reach > 1 ? reach : 1};
 }
 
-/* True if the axis is a filter that keeps the size and has the same weights for all outputs. */
-static bool axis_is_uniform(const struct axis *axis)
-{
-    return axis->filter.weights && axis->filter.step == 1 && axis->filter.period == 1 &&
-           axis->filter.lead == 0;
-}
-
 /* Largest reach (find_window_x) of kernels/filter_gpu.cl, in vecs: 129 taps along x. For longer filters
  * product_gpu.cl is as fast. */
 enum { MAX_REACH = 32 };
@@ -215,7 +208,7 @@ static bool fits_filter_gpu(const struct run *run, const struct product *product
     const int left = -along_x->start, right = along_x->start + along_x->taps - 1;
     const bool border_fits = abs(left - right) <= 1 && product->x.samples >= along_x->taps + BORDER_SAMPLES;
     return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && product->rows.end == product->rows.begin &&
-           axis_is_uniform(&product->x) && axis_is_uniform(&product->y) &&
+           product->x.filter.weights && product->y.filter.weights &&
            product->epilogue.op != EPILOGUE_MAGNITUDE && reach <= MAX_REACH && reach <= group / 2 &&
            border_fits;
 }

@@ -1,24 +1,27 @@
-/* Interpolation kernels and the weights made from them.
+/* Interpolation kernels, and the weights of each output of a resized axis.
  *
+ *   LANCZOS   sinc(x) sinc(x / 3) (C. Duchon, J. Appl. Meteorology 18, 1979)
  *   BICUBIC   Keys' cubic convolution, a = -0.5 (R. Keys, IEEE TASSP 29, 1981)
  *   BILINEAR  triangle
- *   BSPLINE   cubic B-spline
- *   LANCZOS   sinc(x) sinc(x / 3) (C. Duchon, J. Appl. Meteorology 18, 1979)
+ *   BSPLINE   cubic B-spline, without a prefilter, so it smooths
  *
- * The first half serves --scale, whose factors are powers of two: all weights are a short periodic table.
- * Positions count from the centre of sample 0, so sample i is at i. With grid=corners the pixel corners are
- * interpolated from the samples, and the outputs from the corners. interpolate_corners merges both into one
- * filter.
- *
- * The second half serves --resize and the coarse grid of wide Gaussians: weights are computed output by
- * output. Positions count from the edge of sample 0, so sample i is from i to i + 1, its centre at i + 0.5.
- */
+ * Positions count from the edge of sample 0: sample i is from i to i + 1, its centre at i + 0.5. With
+ * `corners` the pixel corners, at whole positions, are interpolated from the samples, and the outputs from
+ * the corners; weigh_corners merges both into one filter. */
 #include "filters/resample.h"
 
 #include "base/exact.h"
 
 #include <math.h>
 #include <stdint.h>
+
+/* Radius of the kernels in samples; their double is the number of samples under them. NEAREST has one sample.
+ */
+static const double radii[] = {
+    [RESIZE_LANCZOS] = 3, [RESIZE_BICUBIC] = 2, [RESIZE_BILINEAR] = 1, [RESIZE_BOX] = 0.5,
+    [RESIZE_BSPLINE] = 2, [RESIZE_NEAREST] = 0, [RESIZE_GAUSSIAN] = 0, [RESIZE_SLOPE] = 0};
+
+enum { MAX_TAPS = 6 /* of a kernel that is not stretched */, MAX_CORNERS = MAX_TAPS * MAX_FACTOR };
 
 static double keys(double x)
 {
@@ -41,155 +44,33 @@ static double sinc(double x)
     return x == 0 ? 1 : exact_sin(PI * x) / (PI * x);
 }
 
-/* Returns the interpolation kernel at distance x in samples. The B-spline has no prefilter, so it smooths. */
-static double kernel_at(enum resampler resampler, double x)
-{
-    x = fabs(x);
-    switch (resampler) {
-    case RESAMPLE_BICUBIC:
-        return keys(x);
-    case RESAMPLE_BILINEAR:
-        return x < 1 ? 1 - x : 0;
-    case RESAMPLE_BSPLINE:
-        return cubic_spline(x);
-    case RESAMPLE_LANCZOS:
-        return x < 3 ? sinc(x) * sinc(x / 3) : 0;
-    case RESAMPLE_NEAREST:
-        break;
-    }
-    return x <= 0.5;
-}
-
-/* Returns the number of samples under the kernel. */
-static int kernel_taps(enum resampler resampler)
-{
-    static const int taps[] = {[RESAMPLE_BICUBIC] = 4,
-                               [RESAMPLE_BILINEAR] = 2,
-                               [RESAMPLE_BSPLINE] = 4,
-                               [RESAMPLE_NEAREST] = 1,
-                               [RESAMPLE_LANCZOS] = 6};
-    return taps[resampler];
-}
-
-/* Stores the weights of samples first, first + 1, ... for an output at `position`. They sum to 1. */
-static void kernel_weigh(enum resampler resampler, double position, int first, double *weights)
-{
-    int taps = kernel_taps(resampler);
-    double sum = 0;
-    for (int k = 0; k < taps; k++)
-        sum += weights[k] = kernel_at(resampler, position - (first + k));
-    for (int k = 0; k < taps; k++)
-        weights[k] /= sum;
-}
-
-/* Converts weights of corners 0 to count - 1 into weights of samples -taps / 2 to count + taps / 2 - 2.
- * Corner i, at i - 0.5, is a weighted sum of `taps` samples:
- *
- *     corner[i] = sum over k < taps of kernel(k - (taps - 1) / 2.0) * src[i - taps / 2 + k] */
-static void interpolate_corners(enum resampler resampler, const double *corners, int count, float *weights)
-{
-    int taps = kernel_taps(resampler);
-    double corner_weights[MAX_RESAMPLE_TAPS] = {0}; /* clang-tidy does not see that all taps are set */
-    kernel_weigh(resampler, (taps - 1) / 2.0, 0, corner_weights);
-    for (int n = 0; n < count + taps - 1; n++) {
-        double sum = 0;
-        for (int k = 0; k < taps; k++)
-            if (n - k >= 0 && n - k < count)
-                sum += corners[n - k] * corner_weights[k];
-        weights[n] = (float)sum;
-    }
-}
-
-void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float *weights,
-                    struct filter *filter)
-{
-    const int kernel = kernel_taps(resampler), taps = grid == GRID_CORNERS ? 2 * kernel - 1 : kernel;
-    double phase[MAX_RESAMPLE_TAPS];
-    /* An even window moves on to the next sample in the middle of a period, an odd one at its start:
-     * filter.lead shifts it. */
-    const int lead = taps % 2 == 0 ? factor - factor / 2 : 0;
-    *filter = (struct filter){
-        .weights = weights, .taps = taps, .start = -(taps / 2), .step = 1, .period = factor, .lead = lead};
-    for (int p = 0; p < factor; p++, weights += taps) {
-        if (resampler == RESAMPLE_NEAREST) {
-            weights[0] = 1;
-        } else if (grid == GRID_CORNERS) {
-            /* Counted from corner i, output factor * i + p is at (p + 0.5) / factor. Its window has corners
-             * 1 - kernel / 2 to kernel / 2. */
-            kernel_weigh(resampler, (p + 0.5) / factor, 1 - kernel / 2, phase);
-            interpolate_corners(resampler, phase, kernel, weights);
-        } else {
-            /* Counted from sample i. From the middle of the period on, the window begins a sample later. */
-            const int first = (p >= factor / 2) - kernel / 2;
-            kernel_weigh(resampler, (p + 0.5) / factor - 0.5, first, phase);
-            for (int k = 0; k < kernel; k++)
-                weights[k] = (float)phase[k];
-        }
-    }
-}
-
-/* Computes a reduction on the grid of corners. Output d is at corner factor * d + factor / 2, so the window
- * is odd. The kernel is 0 at both ends, which are omitted. Returns the number of taps. */
-static int reduce_corners(enum resampler resampler, int factor, int stretch, float *weights, int *start)
-{
-    double corners[MAX_RESAMPLE_TAPS * MAX_FACTOR], sum = 0;
-    int taps = kernel_taps(resampler), half = taps / 2 * stretch - 1, count = 2 * half + 1;
-    for (int k = 0; k < count; k++)
-        sum += corners[k] = kernel_at(resampler, (double)(k - half) / stretch);
-    for (int k = 0; k < count; k++)
-        corners[k] /= sum;
-    interpolate_corners(resampler, corners, count, weights);
-    *start = factor / 2 - half - taps / 2;
-    return count + taps - 1;
-}
-
-/* Computes a reduction on the grid of centres. Output d is at factor * d + factor / 2 - 0.5, between two
- * samples, so the window is even. Returns the number of taps. */
-static int reduce_centers(enum resampler resampler, int factor, int stretch, float *weights, int *start)
-{
-    int half = kernel_taps(resampler) / 2 * stretch;
-    double sum = 0;
-    for (int k = -half; k < half; k++)
-        sum += kernel_at(resampler, (k + 0.5) / stretch);
-    for (int k = -half; k < half; k++)
-        weights[k + half] = (float)(kernel_at(resampler, (k + 0.5) / stretch) / sum);
-    *start = factor / 2 - half;
-    return 2 * half;
-}
-
-void reduce_filter(enum resampler resampler, enum grid grid, int factor, bool antialias, float *weights,
-                   struct filter *filter)
-{
-    const int stretch = antialias ? factor : 1;
-    *filter =
-        (struct filter){.weights = weights, .taps = 1, .start = factor / 2, .step = factor, .period = 1};
-    if (resampler == RESAMPLE_NEAREST)
-        weights[0] = 1;
-    else
-        filter->taps = (grid == GRID_CORNERS ? reduce_corners : reduce_centers)(resampler, factor, stretch,
-                                                                                weights, &filter->start);
-}
-
-/* ---------------------------------------------------------------- any size */
-
-/* Returns the kernel of a resize, without normalisation, at distance x in samples of the coarser side. The
- * box is 1 everywhere; resize_window limits it. */
+/* Returns the kernel, without normalisation, at distance x in samples of the coarser side. The box is 1
+ * everywhere; resize_window limits it. */
 static double resize_kernel(const struct resize *by, double x)
 {
+    const double distance = fabs(x);
     switch (by->filter) {
     case RESIZE_LANCZOS:
-        return kernel_at(RESAMPLE_LANCZOS, x);
+        return distance < 3 ? sinc(distance) * sinc(distance / 3) : 0;
     case RESIZE_BICUBIC:
-        return kernel_at(RESAMPLE_BICUBIC, x);
+        return keys(distance);
     case RESIZE_BILINEAR:
-        return kernel_at(RESAMPLE_BILINEAR, x);
+        return distance < 1 ? 1 - distance : 0;
+    case RESIZE_BSPLINE:
+        return cubic_spline(distance);
     case RESIZE_GAUSSIAN:
     case RESIZE_SLOPE:
         return exact_exp(-0.5 * x * x / (by->sigma * by->sigma));
     case RESIZE_BOX:
+    case RESIZE_NEAREST:
         break;
     }
     return 1;
+}
+
+static bool is_gaussian(const struct resize *by)
+{
+    return by->filter == RESIZE_GAUSSIAN || by->filter == RESIZE_SLOPE;
 }
 
 /* Returns the distance between outputs, in samples. */
@@ -201,16 +82,13 @@ static double samples_per_output(const struct resize *by)
 /* Returns the factor by which the filter is widened. */
 static double resize_stretch(const struct resize *by)
 {
-    return fmax(samples_per_output(by), 1);
+    return by->aliases ? 1 : fmax(samples_per_output(by), 1);
 }
 
 /* Returns the radius of the filter in samples. */
 static double resize_support(const struct resize *by)
 {
-    static const double radius[] = {
-        [RESIZE_LANCZOS] = 3, [RESIZE_BICUBIC] = 2, [RESIZE_BILINEAR] = 1, [RESIZE_BOX] = 0.5};
-    const bool is_gaussian = by->filter == RESIZE_GAUSSIAN || by->filter == RESIZE_SLOPE;
-    return (is_gaussian ? RESIZE_GAUSSIAN_CUT * by->sigma : radius[by->filter]) * resize_stretch(by);
+    return (is_gaussian(by) ? RESIZE_GAUSSIAN_CUT * by->sigma : radii[by->filter]) * resize_stretch(by);
 }
 
 /* Returns the position of output begin + i. Position 0 is the edge of the first sample of the margin. */
@@ -255,15 +133,50 @@ static struct interval resize_window(const struct resize *by, bool ends_at_borde
         return (struct interval){begin < last ? begin : last, end <= last ? end : last + 1};
     }
     const double middle = resize_center(by, i), reach = resize_support(by);
+    if (by->filter == RESIZE_NEAREST)
+        return (struct interval){(int)floor(middle), (int)floor(middle) + 1};
     double begin = floor(middle - reach + 0.5), end = floor(middle + reach + 0.5);
     if (!ends_at_border)
         return (struct interval){(int)begin, (int)end};
     return (struct interval){(int)fmax(begin, 0), (int)fmin(end, resize_samples(by))};
 }
 
+/* Computes the weights of the samples of an output at `middle`, by way of the corners:
+ *
+ *     corner[i] = sum over k < taps of kernel(k - (taps - 1) / 2.0) * src[i - taps / 2 + k] */
+static struct interval weigh_corners(const struct resize *by, double middle, double *weights)
+{
+    const int taps = (int)(2 * radii[by->filter]);
+    const double reach = resize_support(by), unit = 1 / resize_stretch(by);
+    /* The kernel is 0 at the ends of its support. */
+    const int first = (int)floor(middle - reach) + 1, count = (int)ceil(middle + reach) - first;
+    const struct interval window = {first - taps / 2, first + count + taps - 1 - taps / 2};
+    double corners[MAX_CORNERS], corner[MAX_TAPS], sum = 0, corner_sum = 0;
+    for (int k = 0; weights && k < count; k++)
+        sum += corners[k] = resize_kernel(by, (first + k - middle) * unit);
+    for (int k = 0; weights && k < taps; k++)
+        corner_sum += corner[k] = resize_kernel(by, k - (taps - 1) / 2.0);
+    for (int n = 0; weights && n < count + taps - 1; n++) {
+        weights[n] = 0;
+        for (int k = 0; k < taps; k++)
+            if (n - k >= 0 && n - k < count)
+                weights[n] += corners[n - k] / sum * (corner[k] / corner_sum);
+    }
+    return window;
+}
+
+int resize_period(const struct resize *by, bool ends_at_border)
+{
+    return ends_at_border || by->shift != 0 || is_gaussian(by) ? 0 : by->to;
+}
+
 int resize_max_taps(const struct resize *by, bool ends_at_border)
 {
-    double max = ceil(2 * resize_support(by)) + 1;
+    const double window = 2 * resize_support(by), corner = 2 * radii[by->filter];
+    const double max = by->filter == RESIZE_NEAREST            ? 1
+                       : by->corners                           ? window + corner - (by->from > by->to ? 2 : 1)
+                       : resize_period(by, ends_at_border) > 0 ? window
+                                                               : ceil(window) + 1;
     if (resize_is_copy(by, ends_at_border))
         return 1;
     return ends_at_border && max > resize_samples(by) ? resize_samples(by) : (int)max;
@@ -277,6 +190,8 @@ struct interval resize_weigh(const struct resize *by, bool ends_at_border, int i
     /* Distances from the centre are in samples of the coarser side. */
     const double middle = resize_center(by, i), unit = 1 / resize_stretch(by);
     double sum = 0;
+    if (by->corners)
+        return weigh_corners(by, middle, weights);
     for (int k = window.begin; weights && k < window.end; k++)
         sum += weights[k - window.begin] = resize_kernel(by, (k - middle + 0.5) * unit);
     for (int k = window.begin; weights && k < window.end; k++) {

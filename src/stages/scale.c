@@ -1,14 +1,10 @@
-/* Enlarges or reduces by a power of two: a separable product with periodic weights (filters/resample.h).
- *
- *     dst[d] = sum over k of w[d mod FACTOR][k] src[first(d) + k]
+/* Enlarges or reduces by a power of two: a separable product whose axes are `struct resize`
+ * (filters/resample.h).
  *
  * Output pixel d is at (d + 0.5) / FACTOR - 0.5 of the input, pixels being squares with their sample at the
- * centre. An enlargement has FACTOR phases with weights of their own; in a reduction all outputs have the
- * same weights. scale_check() computes them once, for both axes.
- *
- * --resize takes any factor. As the weights of this stage repeat, the tables of the product are small,
- * borders follow --edge, and filters can interpolate between corners. Four planes of 4096x4096 on an H200:
- * 142 us for 2, 117 for 4, 163 for 1/2, where copying them takes 129.
+ * centre. --resize takes any factor. The weights of this stage repeat, so the tables of the product are
+ * small; borders follow --edge, and filters can interpolate between corners. Four planes of 4096x4096 on an
+ * H200: 142 us for 2, 117 for 4, 163 for 1/2, where copying them takes 129.
  *
  * Tried and lost: B-splines by four bilinear fetches of a texture. Its weights have 8 bits, which is off by
  * up to 1/256 of full scale, and enlarging by 4 took 319 us, where the exact kernel took 96. */
@@ -25,11 +21,11 @@ struct scale {
     int grid;       /* enum grid */
     bool antialias; /* stretch the filter of a reduction */
     bool full;      /* never read a reduced picture */
-
-    /* Set by scale_check(). */
-    float weights[MAX_RESAMPLE_WEIGHTS];
-    struct filter filter; /* without its pointer to weights, because params are copied */
 };
+
+/* Samples from which filters interpolate. CENTERS: the picture's samples, which are at pixel centres.
+ * CORNERS: samples at pixel corners, which are first interpolated from the picture's samples. */
+enum grid { GRID_CENTERS, GRID_CORNERS };
 
 /* Sets *exponent to log2(factor) + 1, as frexp() returns 0.5 for powers of two. */
 static bool is_power_of_two(double factor, int *exponent)
@@ -94,7 +90,7 @@ static const struct option options[] = {
      .type = OPTION_CHOICE,
      .offset = offsetof(struct scale, grid),
      .fallback = "centers",
-     .choices = GRID_CHOICES,
+     .choices = "centers|corners",
      .help = "centers: interpolate between pixel centres; corners: first interpolate samples at the pixel "
              "corners, then between these"},
     {.name = "full",
@@ -119,21 +115,14 @@ static int scale_side(int n, int exponent)
     return exponent >= 0 ? n << exponent : (n + (1 << -exponent) - 1) >> -exponent;
 }
 
-/* Computes the weights. Fails for corners of a filter that does not interpolate. */
+/* Fails for corners of a filter that does not interpolate. */
 static enum status scale_check(void *params, struct error *error)
 {
-    struct scale *scale = params;
-    enum resampler resampler = (enum resampler)scale->resampler;
-    enum grid grid = (enum grid)scale->grid;
-    if (resampler == RESAMPLE_NEAREST && grid == GRID_CORNERS)
+    const struct scale *scale = params;
+    if (scale->resampler == RESAMPLE_NEAREST && scale->grid == GRID_CORNERS)
         return fail(error, STATUS_USAGE,
                     "filter=nearest copies pixels and interpolates no corners; leave out grid=corners or use "
                     "filter=bilinear");
-    const int factor = 1 << abs(scale->exponent);
-    if (scale->exponent < 0)
-        reduce_filter(resampler, grid, factor, scale->antialias, scale->weights, &scale->filter);
-    else
-        enlarge_filter(resampler, grid, factor, scale->weights, &scale->filter);
     return STATUS_OK;
 }
 
@@ -152,31 +141,26 @@ static enum status scale_shape(const void *params, const struct shape *in, struc
     return STATUS_OK;
 }
 
-/* Returns the filter of `struct resize` with the same kernel, or RESIZE_BOX if no filter has it. */
-static enum resize_filter scale_resize_filter(const struct scale *scale)
-{
-    static const enum resize_filter filters[] = {[RESAMPLE_BICUBIC] = RESIZE_BICUBIC,
-                                                 [RESAMPLE_BILINEAR] = RESIZE_BILINEAR,
-                                                 [RESAMPLE_BSPLINE] = RESIZE_BOX,
-                                                 [RESAMPLE_NEAREST] = RESIZE_BOX,
-                                                 [RESAMPLE_LANCZOS] = RESIZE_LANCZOS};
-    return filters[scale->resampler];
-}
-
-/* Returns the axis of a side, with the weights in params; or for a picture that the reader reduced (`by`
- * above 0), with a `struct resize` of the same kernel, at the positions of the full picture. */
+/* Returns the axis of a side, at the positions of the full picture if the reader reduced it (`by` above 0).
+ */
 static struct axis scale_axis(const struct scale *scale, int samples, int full, int by, double outside,
                               enum edge edge)
 {
-    struct axis axis = {.samples = samples, .outputs = scale_side(full, scale->exponent), .edge = edge};
-    if (by > 0) {
-        axis.resize =
-            (struct resize){.filter = scale_resize_filter(scale), .from = 1 << -scale->exponent, .to = 1};
-        axis_reduce(&axis, samples, by, outside);
-        return axis;
-    }
-    axis.filter = scale->filter;
-    axis.filter.weights = scale->weights;
+    static const enum resize_filter filters[] = {[RESAMPLE_BICUBIC] = RESIZE_BICUBIC,
+                                                 [RESAMPLE_BILINEAR] = RESIZE_BILINEAR,
+                                                 [RESAMPLE_BSPLINE] = RESIZE_BSPLINE,
+                                                 [RESAMPLE_NEAREST] = RESIZE_NEAREST,
+                                                 [RESAMPLE_LANCZOS] = RESIZE_LANCZOS};
+    const int exponent = scale->exponent;
+    struct axis axis = {.samples = samples,
+                        .outputs = scale_side(full, exponent),
+                        .edge = edge,
+                        .resize = {.filter = filters[scale->resampler],
+                                   .from = exponent < 0 ? 1 << -exponent : 1,
+                                   .to = exponent > 0 ? 1 << exponent : 1,
+                                   .aliases = !scale->antialias,
+                                   .corners = scale->grid == GRID_CORNERS}};
+    axis_reduce(&axis, samples, by, outside);
     return axis;
 }
 
@@ -197,14 +181,13 @@ static struct interval scale_rows(const void *params, const struct shape *in, st
     return axis_source_rows(&axis, out);
 }
 
-/* Reduced pictures need a filter of `struct resize`, which is antialiased and interpolates between centres.
- */
+/* Reduced pictures need a filter that is antialiased and interpolates between centres. */
 static struct stage_caps scale_caps(const void *params)
 {
     const struct scale *scale = params;
     struct stage_caps caps = product_caps(params);
     caps.reads_reduced = !scale->full && scale->antialias && scale->grid == GRID_CENTERS &&
-                         scale_resize_filter(scale) != RESIZE_BOX;
+                         scale->resampler != RESAMPLE_NEAREST && scale->resampler != RESAMPLE_BSPLINE;
     return caps;
 }
 

@@ -253,8 +253,7 @@ enum status produce_taps(struct run *run, const void *context, const struct valu
                          struct error *error)
 {
     const struct expectation *expected = context;
-    const struct filter filter = {expected->weights, expected->taps, -(expected->taps / 2), .step = 1,
-                                  .period = 1};
+    const struct filter filter = {expected->weights, expected->taps, -(expected->taps / 2)};
     return produce_pass(run, &filter, false, in, out, error);
 }
 

@@ -142,7 +142,7 @@ static enum status produce(struct run *run, const void *context, const struct va
                            struct error *error)
 {
     const struct expectation *expected = context;
-    const struct filter filter = {expected->weights, TAPS, -RADIUS, .step = 1, .period = 1};
+    const struct filter filter = {expected->weights, TAPS, -RADIUS};
     return produce_pass(run, &filter, expected->variant != 0, in, out, error);
 }
 
