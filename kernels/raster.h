@@ -66,7 +66,7 @@ typedef int mask;
 #define is_any(t)        (t)
 #endif
 
-#define COUNTED_ROWS 64 /* also in src/chain/transfer.c */
+#define COUNTED_ROWS 64 /* also in src/engine/transfer.c */
 
 /* Counts values that are clipped, beyond [lowest, highest] by more than 1/2, and NaN. The values are in units of integer
  * samples, not yet rounded; only lanes in which `valid` is true are counted. Each image of a group has COUNTED_ROWS pairs of

@@ -46,7 +46,7 @@ struct curve {
     float toe, toe_back, slope, offset, scale, exponent;
 };
 
-/* The conversion between samples and values: struct sample_conversion of src/chain/transfer.c. */
+/* The conversion between samples and values: struct sample_conversion of src/engine/transfer.c. */
 struct conversion {
     int type, channels, colours; /* a channel after the colours is alpha */
     int divide;                  /* not 0: divide colour by alpha, before the other steps */

@@ -319,8 +319,9 @@ static enum status add_argument(void *context, const char *path, struct error *e
     if (S_ISDIR(info.st_mode) && list->output && !list->output_is_directory && !list->is_stack)
         return fail(error, STATUS_FAILED, "%s: became a folder while climg started; run climg again", path);
     if (S_ISDIR(info.st_mode)) {
-        const size_t before = list->count;
+        const size_t before = list->count; /* visit_folder adds jobs */
         enum status status = visit_folder(builder, path, strlen(path) + !ends_in_slash(path), error);
+        // cppcheck-suppress knownConditionTrueFalse
         if (status == STATUS_OK && in_place && list->count == before)
             return reject_input(builder, path, "there is no image in this folder", error);
         if (list->jobs)

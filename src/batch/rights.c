@@ -74,14 +74,14 @@ static enum status allow_image(const char *path, unsigned rights, struct word *f
 {
     struct stat info = {.st_mode = 0};
     const size_t length = (size_t)folder_length(path);
-    const bool exists = lstat(path, &info) == 0, is_link = exists && S_ISLNK(info.st_mode);
+    const bool exists = lstat(path, &info) == 0, is_symlink = exists && S_ISLNK(info.st_mode);
     if (strcmp(path, "-") == 0)
         return STATUS_OK;
-    if (exists && (!is_link || stat(path, &info) == 0) && !S_ISREG(info.st_mode)) {
+    if (exists && (!is_symlink || stat(path, &info) == 0) && !S_ISREG(info.st_mode)) {
         confine_allow(path, CONFINE_WRITE);
         return STATUS_OK;
     }
-    if (is_link) {
+    if (is_symlink) {
         char *target = resolve_links(path, error);
         if (target)
             confine_allow_folder(target, rights);

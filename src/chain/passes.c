@@ -132,10 +132,15 @@ enum status flow_page(const struct page *page, struct error *error)
     for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++) {
         if (!plan_needs_analysis(plan, i))
             continue;
-        if (!rereads && !spool.file && (spool.file = spool_open(spool.folder, error)) != NULL)
+        if (!rereads && !spool.file) {
+            spool.file = spool_open(spool.folder, error);
+            if (!spool.file) {
+                status = STATUS_FAILED;
+                break;
+            }
             setvbuf(spool.file, spool.buffer, _IOFBF, sizeof spool.buffer);
-        status =
-            rereads || spool.file ? analyse_step(page, i, rereads ? NULL : &spool, error) : STATUS_FAILED;
+        }
+        status = analyse_step(page, i, rereads ? NULL : &spool, error);
         if (status == STATUS_OK && rereads && !reader_go_back(page->reader))
             status =
                 fail(error, STATUS_FAILED, "%s: cannot read: %s", reader_name(page->reader), strerror(errno));

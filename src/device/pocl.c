@@ -139,7 +139,7 @@ static void print_path(const char *format, const char *path)
 static void begin_use(bool verbose)
 {
     enum { MAX_DESCRIPTORS = 8 };
-    char no_copy[PATH_MAX + 16], contents[PATH_MAX + 16];
+    char no_copy[PATH_MAX + 16];
     const int lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock < 0)
         return;
@@ -148,6 +148,7 @@ static void begin_use(bool verbose)
 
     /* After a crash, and if no other process uses the directory, empty it. */
     if (flock(lock, LOCK_EX | LOCK_NB) == 0 && remove_temporary_files()) {
+        char contents[PATH_MAX + 16];
         snprintf(contents, sizeof contents, "%s/.", directory); /* the directory may be a link */
         nftw(contents, remove_entry, MAX_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
         close(open(no_copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));

@@ -76,9 +76,11 @@ static void convert_row(const struct image_info *info, bool linear, const void *
     for (size_t x = 0; x < width; x += PIXELS) {
         const size_t count = width - x < PIXELS ? width - x : PIXELS;
         sample_values(info->type, row, x * channels, count * channels, pixels);
-        for (size_t i = 0; info->alpha && !info->premultiplied && i < count; i++)
-            for (size_t c = 0; c + 1 < channels; c++)
-                pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
+        if (info->alpha && !info->premultiplied)
+            // cppcheck-suppress knownConditionTrueFalse
+            for (size_t i = 0; i < count; i++)
+                for (size_t c = 0; c + 1 < channels; c++)
+                    pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
         if (linear)
             encode_pixels(pixels, count, channels, info->alpha);
         set_values(pixels, channels, info->alpha, count, values + x, weights + x);

@@ -30,15 +30,15 @@ static void subtract_paeth(const byte *restrict row, const byte *restrict left, 
 void png_filter_row(enum png_filter filter, const struct png_row *row, byte *to)
 {
     const byte *bytes = row->bytes, *above = row->above;
-    const size_t pixel_size = row->pixel_size, rest = row->size - pixel_size;
+    const size_t pixel = row->pixel_size, rest = row->size - pixel;
     *to++ = (byte)filter;
     if (filter == ROW_FILTER_NONE) {
         memcpy(to, bytes, row->size);
         return;
     }
-    for (size_t i = 0; i < pixel_size; i++) /* left and corner are 0: Paeth predicts the byte above */
+    for (size_t i = 0; i < pixel; i++) /* left and corner are 0: Paeth predicts the byte above */
         to[i] = (byte)(bytes[i] - above[i]);
-    subtract_paeth(bytes + pixel_size, bytes, above + pixel_size, above, rest, to + pixel_size);
+    subtract_paeth(bytes + pixel, bytes, above + pixel, above, rest, to + pixel);
 }
 
 void png_count_runs(const byte *bytes, size_t size, size_t *zeros, size_t *runs)

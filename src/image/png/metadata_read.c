@@ -49,6 +49,7 @@ enum status png_inflate_chunk(struct png_session *session, const unsigned char *
     free(stream);
 
     /* Discarded bytes count, too, as the time to inflate them must be bounded. */
+    // cppcheck-suppress knownConditionTrueFalse
     session->budget -= inflated->size < most ? inflated->size : most;
     if (inflated->size > most)
         png_session_reserve_budget(session, SIZE_MAX);
