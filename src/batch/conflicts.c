@@ -409,7 +409,7 @@ enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const
 {
     struct claim_set set = {.jobs = jobs,
                             .inputs = count,
-                            .outputs = settings_writes_no_output(&command->settings) ? 0
+                            .outputs = (command->settings.mode & MODES_READING) != 0 ? 0
                                        : is_stack                                    ? 1
                                                                                      : count,
                             .in_place = command->settings.in_place};

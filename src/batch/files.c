@@ -270,7 +270,7 @@ static enum status add_stdin(struct builder *builder, struct error *error)
 {
     struct job_list *list = builder->list;
     struct stat info;
-    const bool is_info = settings_writes_no_output(&builder->command->settings);
+    const bool is_info = (builder->command->settings.mode & MODES_READING) != 0;
     if (!is_info && !list->is_stack && (list->output_is_directory || list->output == NULL))
         return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
     enum status status = reserve_stdin(builder, error);
@@ -458,7 +458,7 @@ enum status job_list_make(struct job_list *list, const struct command *command, 
         qsort(list->left_out_paths, list->files_left_out, sizeof *list->left_out_paths, by_path);
     if (status == STATUS_OK && list->count == 0)
         status = reject_empty_list(&builder, error);
-    const bool only_reads = settings_writes_no_output(&command->settings);
+    const bool only_reads = (command->settings.mode & MODES_READING) != 0;
     if (status != STATUS_OK || (only_reads && !command->settings.report))
         return status;
     if (!list->is_stack && !only_reads)

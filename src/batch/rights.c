@@ -147,7 +147,7 @@ enum status rights_confine(const struct command *command, const struct job_list 
         allow_image(command->compare.diff, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE, &folder, error) !=
             STATUS_OK)
         return STATUS_FAILED;
-    if (settings_writes_no_output(settings))
+    if ((settings->mode & MODES_READING) != 0)
         allow_aux_output(settings->report, settings);
     else if (allow_outputs(command, list, error) != STATUS_OK)
         return STATUS_FAILED;

@@ -420,6 +420,7 @@ static enum status info_find_noise(struct noise_finder *finder, const struct com
     if (!finder->begun) {
         finder->context = (struct worker_context){.settings = &command->settings, .chain = &command->chain};
         worker_init(worker, &finder->context, NULL, command->settings.device);
+        worker->share.memory_limit = command->settings.memory_limit;
         finder->begun = true;
     }
     if (finder->chain.count == 0)
