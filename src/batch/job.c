@@ -505,6 +505,7 @@ struct plan_request job_plan_request(const struct job *job, const struct worker 
                                  .out = job_output_type(job, worker),
                                  .converted = settings->linear || settings->range.given || job->pyramid,
                                  .reader_memory = reader_memory(reader),
+                                 .reader_limit = job_can_begin_again(job) ? 0 : coding_memory(worker),
                                  .compression = in->compression,
                                  .lossless = in->lossless};
 }
