@@ -83,7 +83,8 @@ struct job {
 /* True if the job's pictures become part of a stack, so that it has no output of its own. */
 bool job_is_stack_input(const struct job *job);
 
-/* True if pictures of a stack have the samples of their file, as no step before the merge changes them. */
+/* True if pictures of a stack have the samples of their file, as no step before the merge changes them,
+ * except that it turns the page upright. */
 bool job_keeps_samples(const struct job *job, const struct worker *worker);
 
 /* Returns the input's name for messages. */
