@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 #include "base/text.h"
-#include "batch/files.h"
+#include "batch/report.h"
 #include "cli/comparison.h"
 #include "image/format.h"
 
@@ -23,7 +23,7 @@ struct compare_run {
     void (*report_error)(const struct error *);
     bool several;            /* there may be several inputs: print a table */
     size_t count, differing; /* number of compared pairs, and of different ones among them */
-    size_t failed;           /* number of inputs that could not be compared */
+    struct error difference; /* of a single input, as a message */
 };
 
 /* Prints a pair and counts it. */
@@ -121,70 +121,66 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
     }
     if (status == STATUS_OK)
         add_pair(run, &pair);
-    /* Set the message for compare_write to return with STATUS_DIFFERENT. This function has succeeded. */
-    if (status == STATUS_OK && !run->several && pair.sides[0].info.width == 0)
-        fail(error, STATUS_DIFFERENT, "%s: %s", pair.sides[0].name, pair.why);
-    else if (status == STATUS_OK && !run->several && run->differing > 0)
-        fail(error, STATUS_DIFFERENT, "%s and %s differ%s%s", pair.sides[0].name, pair.sides[1].name,
-             pair.why[0] != '\0'    ? ": "
-             : option->min_psnr > 0 ? " by more than min-psnr allows"
-                                    : "",
-             pair.why);
+    if (pair.sides[0].info.width == 0)
+        error_set(&run->difference, "%s: %s", pair.sides[0].name, pair.why);
+    else
+        error_set(&run->difference, "%s and %s differ%s%s", pair.sides[0].name, pair.sides[1].name,
+                  pair.why[0] != '\0'    ? ": "
+                  : option->min_psnr > 0 ? " by more than min-psnr allows"
+                                         : "",
+                  pair.why);
     comparison_free(&pair);
     free(path);
     return status;
+}
+
+/* Fails if an option does not fit the inputs or the reference. */
+static enum status check_reference(const struct command *command, const struct job_list *list, int stat_errno,
+                                   struct error *error)
+{
+    const char *const reference = command->compare.reference, *const names = command->settings.files_from;
+    const bool is_stdin = strcmp(reference, "-") == 0;
+    if (is_stdin && (list->count > 1 || (names && strcmp(names, "-") == 0) ||
+                     (list->count > 0 && strcmp(list->jobs[0].input, "-") == 0)))
+        return fail(error, STATUS_USAGE, "--compare -: stdin can be read only once; name a file");
+    if (stat_errno != 0 && !is_stdin)
+        return fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(stat_errno));
+    if (list->several && command->compare.diff)
+        return fail(error, STATUS_USAGE, "--compare: diff= takes one picture");
+    return STATUS_OK;
 }
 
 enum status compare_write(const struct command *command, FILE *out,
                           void (*report_error)(const struct error *), struct error *error)
 {
     struct job_list list;
+    struct results results;
     struct stat there;
-    const char *const reference = command->compare.reference;
-    const int stat_errno = stat(reference, &there) != 0 ? errno : 0;
+    const int stat_errno = stat(command->compare.reference, &there) != 0 ? errno : 0;
     const bool is_folder = stat_errno == 0 && S_ISDIR(there.st_mode);
     bool has_folder = false; /* among the inputs */
     for (size_t i = 0; i < command->input_count; i++)
         has_folder = has_folder || (stat(command->inputs[i], &there) == 0 && S_ISDIR(there.st_mode));
-    enum status status = job_list_make(&list, command, error), single = STATUS_OK;
-    const char *const names = command->settings.files_from;
-    const bool is_stdin = strcmp(reference, "-") == 0;
+    enum status status = results_begin_reading(&results, &list, command, report_error, error);
     struct compare_run run = {
         .command = command, .out = out, .report_error = report_error, .several = list.several};
     if (status == STATUS_OK) {
-        job_list_print_left_out(&list, &command->settings);
-        job_list_keep_shard(&list, &command->settings.part);
+        status = check_reference(command, &list, stat_errno, error);
+        for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
+            struct result result = {.group = 1};
+            result.status = compare_job(&run, &list.jobs[i], is_folder, &result.error);
+            results_add(&results, &list.jobs[i], &result);
+        }
+        /* Only folders are expected to have all pictures of the reference folder; single files are a
+         * selection. */
+        if (status == STATUS_OK && is_folder && has_folder)
+            status = add_unpaired(&run, &list, error);
+        status = results_end(&results, &list, status, error);
     }
-    if (status == STATUS_OK && is_stdin &&
-        (list.count > 1 || (names && strcmp(names, "-") == 0) ||
-         (list.count > 0 && strcmp(list.jobs[0].input, "-") == 0)))
-        status = fail(error, STATUS_USAGE, "--compare -: stdin can be read only once; name a file");
-    if (status == STATUS_OK && stat_errno != 0 && !is_stdin)
-        status = fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(stat_errno));
-    if (status == STATUS_OK && list.several && command->compare.diff)
-        status = fail(error, STATUS_USAGE, "--compare: diff= takes one picture");
-    if (status == STATUS_OK && command->prepare_process)
-        status = command->prepare_process(command, &list, error);
-    for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
-        single = compare_job(&run, &list.jobs[i], is_folder, error);
-        if (single == STATUS_OK)
-            continue;
-        if (list.several) /* of a single file, the message is the command's */
-            report_error(error);
-        run.failed++;
-    }
-    /* Only folders are expected to have all pictures of the reference folder; single files are a selection.
-     */
-    if (status == STATUS_OK && is_folder && has_folder)
-        status = add_unpaired(&run, &list, error);
-    if (status == STATUS_OK && run.failed > 0)
-        status = !run.several ? single
-                              : fail(error, run.failed < list.count ? STATUS_PARTIAL : STATUS_FAILED,
-                                     "%zu of %zu files failed", run.failed, list.count);
+    if (status == STATUS_OK && run.differing > 0 && run.several)
+        fail(error, STATUS_DIFFERENT, "%zu of %zu pictures differ", run.differing, run.count);
     else if (status == STATUS_OK && run.differing > 0)
-        status = !run.several
-                     ? STATUS_DIFFERENT
-                     : fail(error, STATUS_DIFFERENT, "%zu of %zu pictures differ", run.differing, run.count);
+        *error = run.difference;
     job_list_free(&list);
-    return status;
+    return status == STATUS_OK && run.differing > 0 ? STATUS_DIFFERENT : status;
 }
