@@ -293,10 +293,9 @@ void resume_note(const struct resume *resume, const struct job *job)
     struct stat output;
     uint32_t input_sum, output_sum;
     /* Reading a pipe would block. */
-    if (!S_ISREG(job->input_stat.st_mode) || strcmp(job->input, "-") == 0 ||
-        strchr(name_base(job->output), '\n') || job_replaces_input(job) || stat(job->output, &output) != 0 ||
-        !S_ISREG(output.st_mode) || !crc_of_file(job->input, &input_sum) ||
-        !crc_of_file(job->output, &output_sum))
+    if (!S_ISREG(job->input_stat.st_mode) || strchr(name_base(job->output), '\n') ||
+        job_replaces_input(job) || stat(job->output, &output) != 0 || !S_ISREG(output.st_mode) ||
+        !crc_of_file(job->input, &input_sum) || !crc_of_file(job->output, &output_sum))
         return;
     record.input = state_of(&job->input_stat, input_sum);
     record.output = state_of(&output, output_sum);
@@ -375,8 +374,7 @@ static bool is_in_format(const char *path, const struct format *wanted)
 bool resume_finds_done(const struct resume *resume, struct job *job)
 {
     struct stat output;
-    if (job->stat_errno || strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0 ||
-        stat(job->input, &job->input_stat) != 0 || stat(job->output, &output) != 0 ||
+    if (job->stat_errno || stat(job->input, &job->input_stat) != 0 || stat(job->output, &output) != 0 ||
         !S_ISREG(output.st_mode) || !is_in_format(job->output, resume->settings->format))
         return false;
     const struct done_record *record = job_replaces_input(job) ? NULL : record_find(resume, job->output);
@@ -404,6 +402,9 @@ enum status resume_check(const struct settings *settings, const struct job_list 
 {
     for (size_t i = 0; settings->resume && i < list->count; i++) {
         const struct job *job = &list->jobs[i];
+        if (strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0)
+            return fail(error, STATUS_USAGE, "--resume has no effect with standard %s; leave it out",
+                        strcmp(job->output, "-") == 0 ? "output" : "input");
         const struct format *format = settings->format ? settings->format : format_by_path(job->output);
         if (!format)
             format = format_by_content(job->output);

@@ -50,9 +50,8 @@ struct resume {
     size_t count;                /* number of records */
 };
 
-/* For --resume: fails if an output replaces its input and cannot store the provenance, because of its format
- * or
- * --strip. Such an output cannot be recognised as done. */
+/* For --resume: fails for stdin and stdout, and if an output replaces its input and cannot store the
+ * provenance, because of its format or --strip. Such an output cannot be recognised as done. */
 enum status resume_check(const struct settings *settings, const struct job_list *list, struct error *error);
 
 /* Reads the done lists of all folders with outputs. Call resume_free also after a failure. */
