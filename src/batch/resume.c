@@ -58,7 +58,7 @@ char *provenance_describe(const struct chain *chain, const struct settings *sett
         bool is_complete = true;
         for (size_t i = 0; is_complete && i < chain->count; i++)
             is_complete = provenance_print_stage(file, &chain->steps[i]);
-        is_complete = is_complete && settings_print_effects(file, settings, chain->count > 0);
+        settings_print_effects(file, settings, chain->count > 0);
         if (fclose(file) == 0 && is_complete)
             return text;
     }

@@ -109,9 +109,8 @@ static void finish_job(struct pool_thread *thread, struct job *job, const struct
     const bool is_deferred = (device_fails && drop_device(thread)) ||
                              (can_defer && result->error.is_out_of_memory && !pool->is_alone);
     if (is_deferred) {
-        job->next = NULL;
-        *pool->deferred_end = job;
-        pool->deferred_end = &job->next;
+        job->is_deferred = true;
+        pool->deferred++;
     } else {
         results_add(pool->results, job, result);
         pool->results->is_stopped = pool->results->is_stopped || ends_all(pool->list, result);
@@ -194,12 +193,13 @@ static void work_alone(struct pool_thread *thread)
     struct worker *worker = &thread->worker;
     const int threads = worker->share.threads;
     worker_take_all_memory(worker);
-    while (pool->deferred && !pool->is_dropped[thread->device] && !pool->results->is_stopped) {
-        struct job *job = pool->deferred;
+    for (size_t i = 0; i < pool->list->count; i++) {
+        struct job *job = &pool->list->jobs[i];
         struct result result = {.group = 1};
-        pool->deferred = job->next;
-        if (!pool->deferred)
-            pool->deferred_end = &pool->deferred;
+        if (!job->is_deferred || pool->is_dropped[thread->device] || pool->results->is_stopped)
+            continue;
+        job->is_deferred = false;
+        pool->deferred--;
         for (;;) {
             worker_clear(worker);
             convert(worker, job, &result);
@@ -358,7 +358,6 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
                                              .progress = &results->progress},
                                  .list = list,
                                  .results = results};
-    pool->deferred_end = &pool->deferred;
     pthread_mutex_init(&pool->lock, NULL);
     enum status status = choose_devices(pool, &command->settings, error);
     if (status != STATUS_OK)

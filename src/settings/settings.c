@@ -490,18 +490,12 @@ static void print_row(FILE *file, const struct option *row, const void *fields)
     option_print(file, row, fields);
 }
 
-bool settings_print_effects(FILE *file, const struct settings *settings, bool has_stages)
+void settings_print_effects(FILE *file, const struct settings *settings, bool has_stages)
 {
-    static const struct settings none;
-    for (const struct option *row = global_options; row->type != OPTION_END; row++) {
-        bool matters = row->effect == EFFECT_OUTPUT || (row->effect == EFFECT_STAGES && has_stages);
-        bool is_set = row->fallback != NULL;
-        if (matters && !is_set && !option_compare(row, settings, &none, &is_set))
-            return false;
-        if (matters && is_set)
+    for (const struct option *row = global_options; row->type != OPTION_END; row++)
+        if ((row->effect == EFFECT_OUTPUT || (row->effect == EFFECT_STAGES && has_stages)) &&
+            (row->fallback || is_given(settings, row)))
             print_row(file, row, settings);
-    }
-    return true;
 }
 
 void settings_print(FILE *file, const struct settings *settings)

@@ -175,8 +175,8 @@ enum status settings_resolve(struct settings *settings, struct error *error);
 
 /* Prints the options that change the content of outputs: " --edge clamp --depth 8". Leaves out options that
  * are not given and have no default. Without stages, also leaves out options that only affect stages
- * (EFFECT_STAGES). Returns false if out of memory. */
-bool settings_print_effects(FILE *file, const struct settings *settings, bool has_stages);
+ * (EFFECT_STAGES). */
+void settings_print_effects(FILE *file, const struct settings *settings, bool has_stages);
 
 /* Prints a line for -v, with the options and environment variables that differ from their defaults; nothing
  * if there are none. */
