@@ -3,14 +3,10 @@
  *     begin ─▶ for each page: plan ─▶ describe ─▶ chain ─▶ end of page ─▶ ... ─▶ input unchanged? ─▶ commit
  * A lossy file that nothing changes is copied. A lossy file whose pixels only move is written without
  * re-encoding, if its format can do so. The rows of a stack's picture that no step changes are read without
- * the device. A large picture is decoded while the device is being opened:
- *
- *     calling thread   measurements that need no device   wait for both   plan   pages
- *     thread           open the device
- *     thread           decode the first rows ........... */
+ * the device. A large picture is decoded while another thread opens the device.
+ */
 #include "batch/convert.h"
 
-#include "base/threads.h"
 #include "base/timing.h"
 #include "batch/report.h"
 #include "batch/resume.h"
@@ -20,7 +16,6 @@
 #include "image/output/output.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 /* Returns the conversion of the chain's values to samples of the output. `from` is the input's conversion. */
@@ -178,7 +173,7 @@ static enum status job_end_page(const struct job *job, struct worker *worker, co
 }
 
 /* Limits of reading ahead, in bytes of samples. Less than READ_AHEAD_MIN is decoded faster than a thread
- * starts. READ_AHEAD_MAX is a photograph of 10 megapixels. */
+ * starts that opens the device. READ_AHEAD_MAX is a photograph of 10 megapixels. */
 enum { READ_AHEAD_MIN = 1 << 20, READ_AHEAD_MAX = 32 << 20 };
 
 enum status convert_begin(struct worker *worker, struct job *job, struct error *error)
@@ -191,58 +186,36 @@ enum status convert_begin(struct worker *worker, struct job *job, struct error *
     return job->skipped ? STATUS_OK : job_open(job, worker, error);
 }
 
-/* A thread that decodes the first rows of a page while the device is opened and the page measured. */
-struct read_ahead {
-    struct worker *worker;
-    struct reader *reader; /* until read_ahead_end only this thread decodes with it; others may read its info,
-                            * and its file by pread */
-    size_t limit;          /* bytes of rows to decode */
-    pthread_t thread;
-    bool is_device_opening;
-    bool is_running;
-    atomic_bool is_stopped;
-};
-
-/* Callback of reader_prefetch: true until read_ahead_end stops the thread. */
-static bool is_reading_ahead(void *context)
+/* Callback of reader_prefetch. */
+static bool is_device_opening(void *worker)
 {
-    return !atomic_load(&((struct read_ahead *)context)->is_stopped);
+    return !worker_has_opened(worker);
 }
 
-static void *read_ahead_thread(void *context)
-{
-    struct read_ahead *ahead = context;
-    const double since = clock_seconds();
-    reader_prefetch(ahead->reader, ahead->limit, is_reading_ahead, ahead);
-    timing_add(&ahead->worker->timing, PHASE_DECODE, "decode ahead", -1, since);
-    return NULL;
-}
-
-/* Starts to open the device and to decode a large image. A damaged image is reported when its rows are read,
- * that is, only if the device could be opened. */
-static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, const struct job *job)
+/* Measures the page as far as that needs no device. If the image is large, starts to open the device before,
+ * and decodes until it is open. A damaged image is reported when its rows are read, that is, only if the
+ * device could be opened. */
+static enum status read_ahead(struct worker *worker, struct job *job, struct result *result)
 {
     const struct image_info *info = reader_info(job->reader);
     const struct shape decoded = job_shape(job), shape = shape_full(&decoded);
-    const uint64_t limit = worker->share.memory_limit;
-    struct error ignored = {.text = ""};
-    *ahead = (struct read_ahead){.worker = worker, .reader = job->reader, .limit = READ_AHEAD_MAX};
-    if (worker->open || job->pyramid || reader_is_uncompressed(job->reader) ||
-        pixel_size(info) * (size_t)shape.width * (size_t)shape.height < READ_AHEAD_MIN)
-        return;
-    if (limit > 0 && limit / 4 < READ_AHEAD_MAX)
-        ahead->limit = (size_t)(limit / 4);
-    ahead->is_device_opening = worker_begin_open(worker);
-    ahead->is_running = ahead->is_device_opening &&
-                        thread_start(&ahead->thread, read_ahead_thread, ahead, &ignored) == STATUS_OK;
-}
-
-/* Stops the thread and waits until it has ended, about a millisecond. */
-static void read_ahead_end(struct read_ahead *ahead)
-{
-    atomic_store(&ahead->is_stopped, true);
-    if (ahead->is_running)
-        pthread_join(ahead->thread, NULL);
+    const uint64_t limit = worker->share.memory_limit / 4;
+    struct error ignored;
+    const bool is_opening = !worker->open && !job->pyramid && !reader_is_uncompressed(job->reader) &&
+                            pixel_size(info) * (size_t)shape.width * (size_t)shape.height >= READ_AHEAD_MIN &&
+                            worker_begin_open(worker);
+    enum status status = job_measure(job, worker, false, result);
+    if (!is_opening)
+        return status;
+    if (status != STATUS_OK) {
+        (void)worker_open(worker, &ignored); /* wait: a driver must not be interrupted while it starts */
+        return status;
+    }
+    const double since = clock_seconds();
+    reader_prefetch(job->reader, limit > 0 && limit < READ_AHEAD_MAX ? limit : READ_AHEAD_MAX,
+                    is_device_opening, worker);
+    timing_add(&worker->timing, PHASE_DECODE, "decode ahead", -1, since);
+    return STATUS_OK;
 }
 
 /* Writes the page. Does not re-encode if its pixels only move and the format allows that. Does not use the
@@ -370,15 +343,9 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
     if (job->is_single && output_check(job->output, &result->error) != STATUS_OK)
         return STATUS_FAILED;
     job->page = 0;
-    struct read_ahead ahead;
-    struct error ignored;
-    read_ahead_begin(&ahead, worker, job);
-    enum status status = job_measure(job, worker, false, result);
+    enum status status = read_ahead(worker, job, result);
     if (status == STATUS_OK)
         status = worker_open(worker, &result->error);
-    else if (ahead.is_device_opening)
-        (void)worker_open(worker, &ignored); /* wait: a driver must not be interrupted while it starts */
-    read_ahead_end(&ahead);
     for (bool more = true; status == STATUS_OK && more;) {
         status = convert_page(worker, job, result);
         /* Free memory that the page did not use; but once per frame, as luma and chroma differ in size. */

@@ -33,6 +33,7 @@ static enum status open_own_device(struct worker *worker, struct error *error)
     enum status status = device_open_named(worker->opener.name, &settings->environment, settings->force,
                                            &worker->device, error);
     timing_add(&worker->timing, PHASE_START, "open the device", -1, since);
+    atomic_store(&worker->opener.has_ended, true);
     return status;
 }
 
@@ -50,11 +51,18 @@ bool worker_begin_open(struct worker *worker)
     struct device_opener *opener = &owner->opener;
     if (pthread_mutex_trylock(&opener->lock) != 0)
         return true; /* another worker is opening the device */
-    if (!owner->open && !opener->has_thread)
+    if (!owner->open && !opener->has_thread) {
+        atomic_store(&opener->has_ended, false);
         opener->has_thread = thread_start(&opener->thread, open_in_thread, owner, &ignored) == STATUS_OK;
+    }
     const bool is_opening = opener->has_thread;
     pthread_mutex_unlock(&opener->lock);
     return is_opening;
+}
+
+bool worker_has_opened(struct worker *worker)
+{
+    return atomic_load(&(worker->leader ? worker->leader : worker)->opener.has_ended);
 }
 
 /* Sets the memory limits of the run and the verifier by the worker's share. With --verify each gets half of

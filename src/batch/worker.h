@@ -43,6 +43,8 @@ struct device_opener {
     bool has_thread;      /* `thread` was started and not joined yet */
     pthread_t thread;
 
+    atomic_bool has_ended; /* the last attempt to open the device has ended; not protected */
+
     /* The thread's outcome, valid after it was joined. */
     enum status status;
     struct error error;
@@ -82,6 +84,9 @@ void worker_init(struct worker *worker, const struct worker_context *context, st
 /* Starts a thread that opens the leader's device, unless that is open or being opened. Returns true if it is
  * being opened; then worker_open has to be called, which waits for it. */
 bool worker_begin_open(struct worker *worker);
+
+/* True if the last attempt to open the leader's device has ended; worker_open then waits no more for it. */
+bool worker_has_opened(struct worker *worker);
 
 /* Opens the device, and with --verify the verifier, if they are not open. The message of a failure names no
  * file; its scope is SCOPE_ALL, or SCOPE_FILE for a follower whose leader is open. */
