@@ -199,7 +199,7 @@ static enum status read_ahead(struct worker *worker, struct job *job, struct res
 {
     const struct image_info *info = reader_info(job->reader);
     const struct shape decoded = job_shape(job), shape = shape_full(&decoded);
-    const uint64_t limit = worker->share.memory_limit / 4;
+    const uint64_t limit = worker->share.memory_limit;
     struct error ignored;
     const bool is_opening = !worker->open && !job->pyramid && !reader_is_uncompressed(job->reader) &&
                             pixel_size(info) * (size_t)shape.width * (size_t)shape.height >= READ_AHEAD_MIN &&
@@ -212,7 +212,7 @@ static enum status read_ahead(struct worker *worker, struct job *job, struct res
         return status;
     }
     const double since = clock_seconds();
-    reader_prefetch(job->reader, limit > 0 && limit < READ_AHEAD_MAX ? limit : READ_AHEAD_MAX,
+    reader_prefetch(job->reader, limit > 0 && limit / 4 < READ_AHEAD_MAX ? limit / 4 : READ_AHEAD_MAX,
                     is_device_opening, worker);
     timing_add(&worker->timing, PHASE_DECODE, "decode ahead", -1, since);
     return STATUS_OK;
