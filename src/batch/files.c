@@ -397,19 +397,19 @@ static enum status add_names(struct builder *builder, struct error *error)
 {
     const struct settings *settings = &builder->command->settings;
     const bool is_stdin = strcmp(settings->files_from, "-") == 0;
+    char label[PATH_MAX]; /* before messages */
+    snprintf(label, sizeof label, "--files-from %s", settings->files_from);
     if (is_stdin && reserve_stdin(builder, error) != STATUS_OK)
         return STATUS_USAGE;
     struct names names = {.file = is_stdin ? stdin : fopen(settings->files_from, "r"),
                           .separator = settings->ends_in_nul ? '\0' : '\n'};
     if (!names.file)
-        return fail(error, STATUS_FAILED, "--files-from %s: cannot open: %s", settings->files_from,
-                    strerror(errno));
+        return fail(error, STATUS_FAILED, "%s: cannot open: %s", label, strerror(errno));
     enum status status = STATUS_OK;
     for (bool more = true; status == STATUS_OK && more;) {
         status = next_name(&names, &more, error);
         if (status != STATUS_OK) {
-            error_prefix(error, settings->files_from);
-            error_prefix(error, "--files-from");
+            error_prefix(error, label);
         } else if (more && names.name[0] != '\0') {
             status = add_argument(builder, names.name, error);
         }

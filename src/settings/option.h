@@ -35,7 +35,7 @@ enum option_effect {
     EFFECT_STAGES, /* only if there are stages */
 };
 
-/* What a command does: a bit for each mode, as an option may have an effect in several. */
+/* A command's mode. Each is a bit, as an option may have an effect in several. */
 enum command_mode {
     MODE_CONVERT = 1 << 0, /* process files; also with --dry-run */
     MODE_INFO = 1 << 1,
