@@ -211,9 +211,9 @@ static inline uint sort_key(float v)
     return (uint)(bits ^ (bits >> 31 | (int)0x80000000));
 }
 
-/* Finds, for each channel z, the largest squares of a window and the smallest finite sample of rows [range.x, range.y).
- * extremes[2 z] has the key of the squares, extremes[2 z + 1] the complement of the sample's key: both are maxima, and begin
- * with 0. */
+/* Finds, for each channel z, the largest squares of a window and the smallest finite sample of rows [range.x, range.y), and
+ * counts the other samples. extremes[3 z] has the key of the squares, extremes[3 z + 1] the complement of the sample's key:
+ * both are maxima. extremes[3 z + 2] is the count. All begin with 0. */
 __kernel void find_extremes(PLANES_IN(src), PLANES_IN(windows), volatile __global uint *extremes, int2 range)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + range.x, z = get_global_id(2);
@@ -222,16 +222,20 @@ __kernel void find_extremes(PLANES_IN(src), PLANES_IN(windows), volatile __globa
     const vec v = load(PLANES_ARG(src), x, y, z);
     const vec s = load(PLANES_ARG(windows), x, y, PLANE_INDEX(1, z, windows_at.channels));
     const float *values = (const float *)&v, *squares = (const float *)&s;
-    uint largest = 0, darkest = 0;
+    uint largest = 0, darkest = 0, missing = 0;
     for (int i = 0; i < min(VALUES, src_at.width - x); i++) {
         if (is_finite(squares[i]))
             largest = max(largest, sort_key(squares[i]));
         if (is_finite(values[i]))
             darkest = max(darkest, ~sort_key(values[i]));
+        else
+            missing++;
     }
     /* Atomic operations are rare, as most work-items find nothing larger. */
-    if (largest > extremes[2 * z])
-        atomic_max(extremes + 2 * z, largest);
-    if (darkest > extremes[2 * z + 1])
-        atomic_max(extremes + 2 * z + 1, darkest);
+    if (largest > extremes[3 * z])
+        atomic_max(extremes + 3 * z, largest);
+    if (darkest > extremes[3 * z + 1])
+        atomic_max(extremes + 3 * z + 1, darkest);
+    if (missing > 0)
+        atomic_add(extremes + 3 * z + 2, missing);
 }

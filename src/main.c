@@ -127,14 +127,15 @@ static enum status prepare_process(const struct command *command, const struct j
     static const struct workload none;
     const struct settings *settings = &command->settings;
     block_signals();
-    if (!settings->dry_run && !settings->compare && !settings->check)
+    const bool uses_device = !settings->dry_run && (settings->mode & MODES_OF_DEVICES) != 0;
+    if (uses_device)
         pocl_cache_open(&settings->environment, settings->verbose, settings->quiet);
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = handle_signals(error);
     /* batch_run calls device_select_drivers itself, after it has estimated the work. --info --measure has
      * little work: `none`. */
-    if (status == STATUS_OK && !settings->dry_run && (!list || settings->info != INFO_ABSENT))
+    if (status == STATUS_OK && uses_device && settings->mode != MODE_CONVERT)
         device_select_drivers(settings, list ? &none : NULL);
     return status;
 }
@@ -144,21 +145,27 @@ static enum status execute(struct command *command, struct error *error)
     const struct settings *settings = &command->settings;
     if (settings_prints_text(settings))
         return help_write(stdout, settings, error);
-    if (settings->info != INFO_ABSENT)
-        return check_stdout(info_write(command, stdout, report_error, error), error);
-    if (settings->compare != NULL)
-        return check_stdout(compare_write(command, stdout, report_error, error), error);
-    if (settings->check)
-        return check_stdout(check_run(command, stdout, report_error, error), error);
-    if (!settings->list_devices && !settings->selftest && !settings->warm)
+    switch (settings->mode) {
+    case MODE_CONVERT:
         return batch_run(command, report_error, error);
+    case MODE_INFO:
+    case MODE_MEASURE:
+        return check_stdout(info_write(command, stdout, report_error, error), error);
+    case MODE_CHECK:
+        return check_stdout(check_run(command, stdout, report_error, error), error);
+    case MODE_COMPARE:
+        return check_stdout(compare_write(command, stdout, report_error, error), error);
+    default:
+        break;
+    }
     enum status status = prepare_process(command, NULL, error);
     if (status != STATUS_OK)
         return status;
-    if (settings->list_devices)
+    if (settings->mode == MODE_LIST_DEVICES)
         status = device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, error);
     else
-        status = settings->selftest ? selftest(settings, stdout, error) : warm(command, stdout, error);
+        status = settings->mode == MODE_SELFTEST ? selftest(settings, stdout, error)
+                                                 : warm(command, stdout, error);
     return check_stdout(status, error);
 }
 

@@ -177,21 +177,19 @@ static void remove_empty_folders(struct job_list *list)
     }
 }
 
-/* Fails if an auxiliary output cannot be opened. These files are written only at the end, so check them now.
- */
+/* Fails if an auxiliary output cannot be opened, except the report, which is opened at once. These files are
+ * written only at the end, so check them now. */
 static enum status check_aux_outputs(const struct command *command, struct error *error)
 {
-    const struct settings *settings = &command->settings;
+    static const char *const contents[] = {[TRACE_OUTPUT] = "the trace",
+                                           [TIMING_OUTPUT] = "the times",
+                                           [MATRIX_OUTPUT] = "the matrix",
+                                           [MAP_OUTPUT] = "the map"};
+    struct aux_output aux[AUX_OUTPUTS];
     enum status status = STATUS_OK;
-    if (settings->trace)
-        status = aux_check(settings->trace, "the trace", error);
-    if (status == STATUS_OK && settings->timing.file)
-        status = aux_check(settings->timing.file, "the times", error);
-    for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++) {
-        const struct stage_caps caps = step_caps(&command->chain.steps[i]);
-        const char *what = caps.output_is_image ? "the map" : "the matrix";
-        status = caps.output_file ? aux_check(caps.output_file, what, error) : STATUS_OK;
-    }
+    list_aux_outputs(command, aux);
+    for (int i = REPORT_OUTPUT + 1; status == STATUS_OK && i < AUX_OUTPUTS; i++)
+        status = aux[i].path ? aux_check(aux[i].path, contents[i], error) : STATUS_OK;
     return status;
 }
 

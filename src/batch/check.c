@@ -1,34 +1,30 @@
 /* --check: decodes every file and compares all of its checksums.
  *
- *     list ─▶ thread pool: decode all pages, examine the rest ─▶ in order: print a line, report a line
+ *     list ─▶ thread pool: decode all pages, examine the rest ─▶ in order: print a line, add the result
  *
  * Decoding fails at a wrong checksum of pixels (PNG, Deflate in TIFF). In addition --check compares the
  * checksum of a coefficient file and, by reader_examine, the checksums of PNG chunks without pixels, and
  * looks for data after the end of the file. Files without checksums are only decoded, and their line says so.
  * Of several files each is decoded by one thread; a single file by all. */
-#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/threads.h"
-#include "batch/conflicts.h"
-#include "batch/files.h"
+#include "batch/report.h"
 #include "chain/coefficients.h"
 #include "image/reader.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { ROWS_SIZE = 256 << 10 /* bytes of rows that are read at once: they stay in a core's cache */ };
 
 /* A task of the thread pool: a file, and the outcome of its check. */
 struct check {
+    struct result result; /* must be first, as report_check gets a result */
     const struct settings *settings;
-    const struct job *job;
+    struct job *job;
     int threads; /* number of threads that decode it */
 
-    enum status status;
-    struct error error;       /* valid after a failure */
     const char *format;       /* NULL: unknown */
     const char *checksums;    /* names of the checksums that all pages have; may be NULL */
     bool has_coefficient_sum; /* the checksum of a coefficient file was compared */
@@ -42,6 +38,7 @@ static enum status check_page(struct check *check, struct reader *reader, uint32
 {
     const struct image_info *info = reader_info(reader);
     const size_t row = row_size(info);
+    const struct shape shape = {.width = (int)info->width, .height = (int)info->height};
     const uint32_t most = row < ROWS_SIZE ? (uint32_t)(ROWS_SIZE / row) : 1;
     void *rows = allocate(row * (most < info->height ? most : info->height), "rows", error);
     enum status status = rows ? STATUS_OK : STATUS_FAILED;
@@ -53,9 +50,13 @@ static enum status check_page(struct check *check, struct reader *reader, uint32
             some.height = count;
             *sum = coefficients_sum_rows(*sum, &some, rows, row);
         }
+        if (status == STATUS_OK)
+            progress_rows(check->job, (int)(y + count), &shape);
     }
     free(rows);
+    check->result.pixels += (uint64_t)info->width * info->height;
     check->pages += status == STATUS_OK;
+    check->job->page = check->pages;
     return status;
 }
 
@@ -110,17 +111,21 @@ static enum status check_pages(struct check *check, struct reader *reader, struc
 static void check_file(void *slot)
 {
     struct check *check = slot;
-    const struct settings *settings = check->settings;
-    struct reader_options options = settings_reader_options(settings);
+    struct job *job = check->job;
+    struct error *error = &check->result.error;
+    struct reader_options options = settings_reader_options(check->settings);
     options.rewinds = true;
     options.jobs = check->threads;
-    struct reader *reader = NULL;
-    check->status = job_check(check->job, &check->error);
-    if (check->status == STATUS_OK)
-        check->status = reader_open(check->job->input, &options, &reader, &check->error);
-    if (check->status == STATUS_OK)
-        check->status = check_pages(check, reader, &check->error);
-    reader_close(reader);
+    enum status status = job_check(job, error);
+    if (status == STATUS_OK)
+        status = reader_open(job->input, &options, &job->reader, error);
+    if (status == STATUS_OK) {
+        job->pages = reader_pages_wanted(job->reader);
+        status = check_pages(check, job->reader, error);
+    }
+    job_close_input(job);
+    check->result.bytes_in = job->bytes;
+    check->result.status = status == STATUS_OK ? STATUS_OK : STATUS_PARTIAL;
 }
 
 /* Prints "a.png: whole (CRC-32 and Adler-32)" or "a.jpg: decoded; this JPEG has no checksum". */
@@ -140,17 +145,18 @@ static void print_check(FILE *out, const struct check *check)
 }
 
 /* Writes a line of the report. Keys that the report of a conversion has, too, have the same meaning. */
-static void report_check(FILE *file, const struct check *check)
+static void report_check(FILE *file, const struct job *job, const struct result *result)
 {
+    const struct check *check = (const struct check *)result;
+    const bool is_done = result->status == STATUS_OK;
     struct json_writer line = {.out = file};
-    const bool is_done = check->status == STATUS_OK;
     json_begin(&line, NULL, '{');
-    json_put_string(&line, "input", job_input_name(check->job));
+    json_put_string(&line, "input", job_input_name(job));
     json_put_string(&line, "status",
                     !is_done                                         ? "failed"
                     : check->checksums || check->has_coefficient_sum ? "whole"
                                                                      : "decoded");
-    json_put_string(&line, "error", is_done ? NULL : check->error.text);
+    json_put_string(&line, "error", is_done ? NULL : result->error.text);
     json_put_string(&line, "warnings", check->warnings[0] ? check->warnings : NULL);
     json_put_string(&line, "format", check->format);
     json_put_string(&line, "checksums",
@@ -160,18 +166,16 @@ static void report_check(FILE *file, const struct check *check)
     json_put_integer(&line, "width", check->width);
     json_put_integer(&line, "height", check->height);
     json_put_integer(&line, "pages", check->pages);
-    json_put_integer(&line, "bytes_in", (long long)check->job->bytes);
+    json_put_integer(&line, "bytes_in", (long long)job->bytes);
     json_end(&line, '}');
     putc('\n', file);
 }
 
-/* Checks all files in parallel, and prints and reports the outcomes in the order of the list. Adds the number
- * of failures to *failed, and sets *error to the last one. */
-static enum status check_all(const struct command *command, const struct job_list *list, FILE *out,
-                             FILE *report, void (*report_error)(const struct error *), size_t *failed,
+/* Checks all files in parallel, and prints and reports the outcomes in the order of the list. */
+static enum status check_all(struct results *results, const struct job_list *list, FILE *out,
                              struct error *error)
 {
-    const struct settings *settings = &command->settings;
+    const struct settings *settings = results->settings;
     const int processors = settings->jobs > 0 ? settings->jobs : processors_available();
     const int threads = (size_t)processors < list->count ? processors : (int)list->count;
     struct ordered files = {.count = 0};
@@ -184,20 +188,18 @@ static enum status check_all(const struct command *command, const struct job_lis
             *slot = (struct check){.settings = settings,
                                    .job = &list->jobs[next++],
                                    .threads = list->count > 1 ? 1 : processors};
+            slot->job->progress = &results->progress;
             ordered_submit(&files, list->count == 1);
         }
         const struct check *done = ordered_oldest(&files);
         if (!done)
             break;
-        if (done->status == STATUS_OK && !settings->quiet)
+        if (done->result.status == STATUS_OK && !settings->quiet) {
+            progress_erase();
             print_check(out, done);
-        if (done->status != STATUS_OK && list->several)
-            report_error(&done->error);
-        if (done->status != STATUS_OK)
-            *error = done->error;
-        *failed += done->status != STATUS_OK;
-        if (report)
-            report_check(report, done);
+            fflush(out); /* before a line of --report, which may go to stdout, too */
+        }
+        results_add(results, done->job, &done->result);
         ordered_release(&files);
     }
     ordered_close(&files, NULL);
@@ -207,34 +209,15 @@ static enum status check_all(const struct command *command, const struct job_lis
 enum status check_run(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                       struct error *error)
 {
-    const char *path = command->settings.report;
-    struct error ignored;
     struct job_list list;
-    FILE *report = NULL;
-    size_t failed = 0;
-    if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
-        return fail(error, STATUS_USAGE, "no file is named; climg --check -r photos/ is an example");
-    if (conflicts_check_names(command, error) != STATUS_OK)
-        return STATUS_USAGE;
-    enum status status = job_list_make(&list, command, error);
-    if (status == STATUS_OK && command->prepare_process)
-        status = command->prepare_process(command, &list, error);
+    struct results results;
+    enum status status = results_begin_reading(&results, &list, command, report_error, error);
     if (status == STATUS_OK) {
-        job_list_print_left_out(&list, &command->settings);
-        job_list_keep_shard(&list, &command->settings.part);
+        results.print_line = report_check;
+        if (list.count > 0) /* a shard may be empty */
+            status = check_all(&results, &list, out, error);
+        status = results_end(&results, &list, status, error);
     }
-    if (status == STATUS_OK && path && !(report = aux_open(path, "the report", error)))
-        status = STATUS_FAILED;
-    if (status == STATUS_OK && list.count > 0) /* a shard may be empty */
-        status = check_all(command, &list, out, report, report_error, &failed, error);
-    if (report && aux_close(report, path, "the report", status == STATUS_OK ? error : &ignored) != STATUS_OK)
-        status = STATUS_FAILED;
-    /* The error of a single file is the command's. */
-    if (status == STATUS_OK && failed > 0 && list.several)
-        status =
-            fail(error, STATUS_PARTIAL, "%zu of %zu files are damaged or cannot be read", failed, list.count);
-    else if (status == STATUS_OK && failed > 0)
-        status = STATUS_PARTIAL;
     job_list_free(&list);
     return status;
 }

@@ -35,17 +35,6 @@ struct file_identity {
     const char *path; /* of which `name` is the end; belongs to the set */
 };
 
-/* An auxiliary output: --report, --trace, --timing, or a file that a stage writes. */
-struct aux_output {
-    const char *option;  /* text before the path on a command line */
-    const char *noun;    /* for messages */
-    const char *example; /* a fitting file name */
-    const char *path;    /* "-" is stdout; NULL: not given */
-};
-
-/* MATRIX_OUTPUT and MAP_OUTPUT are files of stages, of numbers and an image. */
-enum { REPORT_OUTPUT, TRACE_OUTPUT, TIMING_OUTPUT, MATRIX_OUTPUT, MAP_OUTPUT, AUX_OUTPUTS };
-
 /* A file of the command and its role. Exactly one of the last four fields is set. */
 struct claim {
     struct file_identity identity; /* must be first, as compare_identities gets claims */
@@ -194,9 +183,7 @@ static enum status check_claims(const struct claim_set *set, const struct claim 
 
 /* ---------------------------------------------------------------- auxiliary outputs */
 
-/* Lists the auxiliary outputs of the command. Of several stages that write a file of one kind, lists the
- * first one; fill_set then fails. */
-static void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_OUTPUTS])
+void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_OUTPUTS])
 {
     const struct settings *settings = &command->settings;
     const bool json = settings->timing.form == TIMING_JSON;
@@ -409,7 +396,7 @@ enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const
 {
     struct claim_set set = {.jobs = jobs,
                             .inputs = count,
-                            .outputs = settings_writes_no_output(&command->settings) ? 0
+                            .outputs = (command->settings.mode & MODES_READING) != 0 ? 0
                                        : is_stack                                    ? 1
                                                                                      : count,
                             .in_place = command->settings.in_place};

@@ -7,6 +7,21 @@
 #include "batch/command.h"
 #include "batch/job.h"
 
+/* An auxiliary output: --report, --trace, --timing, or a file that a stage writes. */
+struct aux_output {
+    const char *option;  /* text before the path on a command line */
+    const char *noun;    /* for messages */
+    const char *example; /* a fitting file name */
+    const char *path;    /* "-" is stdout; NULL: not given */
+};
+
+/* Indices of auxiliary outputs. MATRIX_OUTPUT and MAP_OUTPUT are files of stages, of numbers and an image. */
+enum { REPORT_OUTPUT, TRACE_OUTPUT, TIMING_OUTPUT, MATRIX_OUTPUT, MAP_OUTPUT, AUX_OUTPUTS };
+
+/* Lists the auxiliary outputs of the command. Of several stages that write a file of one kind, lists the
+ * first one; conflicts_check then fails. */
+void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_OUTPUTS]);
+
 /* Fails with STATUS_USAGE if an output would destroy a file:
  * - two jobs of different inputs have the same output, by any path or link, or in a folder that does not
  * distinguish upper and lower case;

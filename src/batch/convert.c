@@ -274,7 +274,8 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
         result_warn(result, reader_trailing_warnings(job->reader)->warning);
     if (move.done || status != STATUS_OK)
         return status;
-    if (job_is_stack_input(job) && job_keeps_samples(job, worker)) { /* the device has nothing to do */
+    if (job_is_stack_input(job) && job_keeps_samples(job, worker) && job->chain.count == 0) {
+        /* The device has nothing to do. */
         status = writer_begin_page(job->writer, &page->out, &result->error);
         const double since = clock_seconds();
         if (status == STATUS_OK)

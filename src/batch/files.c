@@ -1,6 +1,6 @@
 /* Makes the list of a command's jobs.
  *
- *     arguments, names of --files-from (names.c) ─▶ list folders, name outputs ─▶ sort ─▶ find conflicts
+ *     arguments, names of --files-from ─▶ list folders, name outputs ─▶ sort ─▶ find conflicts
  *
  * The list is complete and checked before anything is written. An input that does not exist becomes a job
  * that fails, so that it is reported and counted like others. With --in-place it is an error at once: the
@@ -9,12 +9,12 @@
 
 #include "base/text.h"
 #include "batch/conflicts.h"
-#include "batch/names.h"
 #include "image/format.h"
 #include "image/output/output.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,7 +270,7 @@ static enum status add_stdin(struct builder *builder, struct error *error)
 {
     struct job_list *list = builder->list;
     struct stat info;
-    const bool is_info = settings_writes_no_output(&builder->command->settings);
+    const bool is_info = (builder->command->settings.mode & MODES_READING) != 0;
     if (!is_info && !list->is_stack && (list->output_is_directory || list->output == NULL))
         return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
     enum status status = reserve_stdin(builder, error);
@@ -297,9 +297,8 @@ static enum status reject_input(const struct builder *builder, const char *path,
 }
 
 /* Adds an argument of the command line, or a name of --files-from: a file, a folder, or stdin. */
-static enum status add_argument(void *context, const char *path, struct error *error)
+static enum status add_argument(struct builder *builder, const char *path, struct error *error)
 {
-    struct builder *builder = context;
     struct job_list *list = builder->list;
     const bool in_place = builder->command->settings.in_place;
     struct stat info;
@@ -334,6 +333,94 @@ static enum status add_argument(void *context, const char *path, struct error *e
     const struct format *content_format = is_named ? NULL : format_by_content(path);
     return add_job(builder, name_base(path), path, &info, content_format, error);
 }
+
+/* ---------------------------------------------------------------- --files-from
+ *
+ * Each name ends in a newline, or with --null in a NUL. Without --null, the CRs and the byte order mark of
+ * Windows editors are removed; UTF-16 and NULs are errors. */
+
+enum { MAX_NAMES = 4000000 }; /* a limit for endless lists, such as a device */
+
+/* The list of --files-from, while it is read. */
+struct names {
+    FILE *file;
+    int separator;       /* newline, or NUL with --null */
+    size_t count;        /* number of names read so far, with empty ones */
+    char name[PATH_MAX]; /* the current name */
+};
+
+/* Removes the CR at the end of a line, and the byte order mark of UTF-8 at the start of the list, which
+ * Windows editors write. Does nothing if a file of this name exists. */
+static void drop_windows_marks(struct names *names, size_t length)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    if (access(names->name, F_OK) == 0)
+        return;
+    if (length > 0 && names->name[length - 1] == '\r')
+        names->name[length - 1] = '\0';
+    if (names->count == 1 && strncmp(names->name, mark, strlen(mark)) == 0)
+        memmove(names->name, names->name + strlen(mark), strlen(names->name + strlen(mark)) + 1);
+}
+
+/* Reads the next line into names->name. Sets *more to false at the end of the list. Fails for lines that are
+ * no names. */
+static enum status next_name(struct names *names, bool *more, struct error *error)
+{
+    size_t length = 0;
+    int c = getc_unlocked(names->file);
+    *more = c != EOF;
+    names->count += *more;
+    for (; c != EOF && c != names->separator; c = getc_unlocked(names->file)) {
+        if (c == '\0') {
+            const bool is_utf16 = length >= 2 && (memcmp(names->name, "\xff\xfe", 2) == 0 ||
+                                                  memcmp(names->name, "\xfe\xff", 2) == 0);
+            return fail(error, STATUS_FAILED, "line %zu contains a NUL; %s", names->count,
+                        is_utf16 ? "the list is UTF-16: save it as UTF-8" : "--null reads such lists");
+        }
+        if (length == sizeof names->name - 1)
+            return fail(error, STATUS_FAILED, "line %zu is longer than any file name%s", names->count,
+                        names->separator == '\0' ? "" : "; --null reads lists separated by NUL");
+        names->name[length++] = (char)c;
+    }
+    names->name[length] = '\0';
+    if (ferror(names->file))
+        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    if (names->separator != '\0')
+        drop_windows_marks(names, length);
+    return names->count <= MAX_NAMES
+               ? STATUS_OK
+               : fail(error, STATUS_FAILED, "more than %d names; split the list", MAX_NAMES);
+}
+
+/* Adds each name of the list, except empty lines. Fails for a list that cannot be read, is too long, or has
+ * lines that are no names. */
+static enum status add_names(struct builder *builder, struct error *error)
+{
+    const struct settings *settings = &builder->command->settings;
+    const bool is_stdin = strcmp(settings->files_from, "-") == 0;
+    char label[PATH_MAX]; /* before messages */
+    snprintf(label, sizeof label, "--files-from %s", settings->files_from);
+    if (is_stdin && reserve_stdin(builder, error) != STATUS_OK)
+        return STATUS_USAGE;
+    struct names names = {.file = is_stdin ? stdin : fopen(settings->files_from, "r"),
+                          .separator = settings->ends_in_nul ? '\0' : '\n'};
+    if (!names.file)
+        return fail(error, STATUS_FAILED, "%s: cannot open: %s", label, strerror(errno));
+    enum status status = STATUS_OK;
+    for (bool more = true; status == STATUS_OK && more;) {
+        status = next_name(&names, &more, error);
+        if (status != STATUS_OK) {
+            error_prefix(error, label);
+        } else if (more && names.name[0] != '\0') {
+            status = add_argument(builder, names.name, error);
+        }
+    }
+    if (!is_stdin)
+        fclose(names.file);
+    return status;
+}
+
+/* ---------------------------------------------------------------- the list */
 
 static bool is_folder(const char *path)
 {
@@ -451,16 +538,13 @@ enum status job_list_make(struct job_list *list, const struct command *command, 
         builder.output = (struct stat){.st_ino = 0};
     for (size_t i = 0; status == STATUS_OK && i < command->input_count; i++)
         status = add_argument(&builder, command->inputs[i], error);
-    const char *const names = command->settings.files_from;
-    if (status == STATUS_OK && names && strcmp(names, "-") == 0)
-        status = reserve_stdin(&builder, error);
-    if (status == STATUS_OK && names)
-        status = names_each(&command->settings, add_argument, &builder, error);
+    if (status == STATUS_OK && command->settings.files_from)
+        status = add_names(&builder, error);
     if (list->files_left_out > 0)
         qsort(list->left_out_paths, list->files_left_out, sizeof *list->left_out_paths, by_path);
     if (status == STATUS_OK && list->count == 0)
         status = reject_empty_list(&builder, error);
-    const bool only_reads = settings_writes_no_output(&command->settings);
+    const bool only_reads = (command->settings.mode & MODES_READING) != 0;
     if (status != STATUS_OK || (only_reads && !command->settings.report))
         return status;
     if (!list->is_stack && !only_reads)

@@ -131,7 +131,7 @@ bool job_is_stack_input(const struct job *job)
 bool job_keeps_samples(const struct job *job, const struct worker *worker)
 {
     const struct settings *settings = worker->context->settings;
-    return job->chain.count == 0 && !settings->linear && !settings->range.given &&
+    return job->chain.count == (job->orientation > 0) && !settings->linear && !settings->range.given &&
            !reader_info(job->reader)->premultiplied;
 }
 
@@ -445,7 +445,8 @@ struct conversion job_input_conversion(const struct job *job, const struct worke
 {
     const struct image_info *in = reader_info(job->reader);
     /* Without stages colours are not multiplied by alpha, so that they stay unchanged even if alpha is 0. */
-    const bool has_stages = job_has_stages(job);
+    const bool has_stages =
+        job_has_stages(job) && !(job_is_stack_input(job) && job_keeps_samples(job, worker));
     const bool stays_float = sample_is_float(in->type) && sample_is_float(job_output_type(job, worker));
     struct shape shape = job_shape(job);
     shape.linear = worker->context->settings->linear;
@@ -511,6 +512,7 @@ struct plan_request job_plan_request(const struct job *job, const struct worker 
                                  .out = job_output_type(job, worker),
                                  .converted = settings->linear || settings->range.given || job->pyramid,
                                  .reader_memory = reader_memory(reader),
+                                 .reader_limit = job_can_begin_again(job) ? 0 : coding_memory(worker),
                                  .compression = in->compression,
                                  .lossless = in->lossless};
 }

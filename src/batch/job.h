@@ -73,7 +73,7 @@ struct job {
     struct stack_picture picture; /* of an input of a stack: the current page */
     int merged_pages;             /* number of its pages that were merged */
 
-    struct job *next;          /* in the list of deferred jobs; protected by the worker pool's lock */
+    bool is_deferred;          /* to be done at the end; protected by the worker pool's lock */
     struct progress *progress; /* may be NULL */
     int page, pages;           /* for progress: pages or frames that are done, and all of them; 0: unknown */
     double share; /* fraction of the job that is done, 0 to 1. If `pages` is unknown: number of pages that are
@@ -83,7 +83,8 @@ struct job {
 /* True if the job's pictures become part of a stack, so that it has no output of its own. */
 bool job_is_stack_input(const struct job *job);
 
-/* True if pictures of a stack have the samples of their file, as no step before the merge changes them. */
+/* True if pictures of a stack have the samples of their file, as no step before the merge changes them,
+ * except that it turns the page upright. */
 bool job_keeps_samples(const struct job *job, const struct worker *worker);
 
 /* Returns the input's name for messages. */

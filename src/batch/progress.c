@@ -37,7 +37,7 @@ enum { LINE_SIZE = 256 }; /* bytes of a line; the rest is cut off */
 
 /* State of progress_interrupted: global, as a signal handler has no context. */
 static atomic_bool is_drawn;         /* the line is on the terminal */
-static atomic_bool is_stack;         /* the files become one output */
+static atomic_bool can_resume;       /* --resume will skip the files that are done */
 static atomic_bool watches_compiler; /* progress_poll draws a line while a compiler runs */
 /* Numbers of files, without the result of a stack. */
 static struct {
@@ -102,9 +102,11 @@ static double job_weight(const struct job *job)
 
 void progress_begin(struct progress *progress, const struct settings *settings, const struct job_list *list)
 {
-    bool several = list->several && !settings->quiet && !settings->dry_run;
-    bool wanted = settings->progress == PROGRESS_OPTION_ALWAYS ||
-                  (settings->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO));
+    const bool is_check = settings->mode == MODE_CHECK, only_reads = (settings->mode & MODES_READING) != 0;
+    const bool is_silent = settings->quiet || settings->dry_run || (only_reads && !is_check);
+    const bool several = list->several && !is_silent;
+    const bool wanted = settings->progress == PROGRESS_OPTION_ALWAYS ||
+                        (settings->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO));
     *progress = (struct progress){.began = clock_seconds()};
     pthread_mutex_init(&progress->lock, NULL);
     atomic_store(&counts.added, 0);
@@ -112,9 +114,9 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     atomic_store(&counts.skipped, 0);
     atomic_store(&counts.left_out, 0);
     atomic_store(&counts.total, several ? list->count : 0);
-    atomic_store(&is_stack, list->is_stack);
-    progress->has_file_lines = several && settings->verbose;
-    progress->has_line = wanted && !settings->quiet && !settings->verbose && !settings->dry_run;
+    atomic_store(&can_resume, !list->is_stack && !only_reads);
+    progress->has_file_lines = several && settings->verbose && !is_check;
+    progress->has_line = wanted && !is_silent && !settings->verbose;
     progress->has_summary = several && (progress->has_line || progress->has_file_lines);
     if (!list->several && settings->progress == PROGRESS_OPTION_AUTO)
         progress->last_drawn =
@@ -399,7 +401,7 @@ void progress_interrupted(int number)
     char line[LINE_SIZE] = "";
     if (atomic_load(&is_drawn))
         append_safely(line, "\r\033[K");
-    if (total > 0 && !atomic_load(&is_stack)) { /* of a stack, nothing is done before its end */
+    if (total > 0 && atomic_load(&can_resume)) {
         append_safely(line, "climg: stopped by SIG");
         append_safely(line, name ? name : "?");
         append_count_safely(line, ": ", atomic_load(&counts.added) - failed, " of ");

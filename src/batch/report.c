@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "batch/conflicts.h"
 #include "device/program.h"
 
 #include <errno.h>
@@ -186,10 +187,11 @@ void results_print_undone(FILE *out, const struct job *job, const char *status, 
 }
 
 /* Appends the job's line in one write. If `result` is NULL, the job was not tried for the reason `why`. */
-static enum status report_file_append(struct report_file *report, const struct job *job,
+static enum status report_file_append(const struct results *results, const struct job *job,
                                       const struct result *result, const struct error *why,
                                       struct error *error)
 {
+    const struct report_file *report = &results->report;
     if (!report->path)
         return STATUS_OK;
     char *line = NULL;
@@ -197,6 +199,8 @@ static enum status report_file_append(struct report_file *report, const struct j
     FILE *out = open_memstream(&line, &size);
     if (out && !result)
         results_print_undone(out, job, "not tried", why);
+    else if (out && results->print_line)
+        results->print_line(out, job, result);
     else if (out)
         print_result(out, job, result,
                      result->status != STATUS_OK ? "failed"
@@ -223,6 +227,28 @@ enum status results_begin(struct results *results, const struct settings *settin
                                           settings->resume, error);
     progress_begin(&results->progress, settings, list);
     return status;
+}
+
+enum status results_begin_reading(struct results *results, struct job_list *list,
+                                  const struct command *command, void (*report_error)(const struct error *),
+                                  struct error *error)
+{
+    const struct settings *settings = &command->settings;
+    *list = (struct job_list){0};
+    /* Without arguments the input is stdin, and climg would wait for a user to type a picture. */
+    if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
+        return fail(error, STATUS_USAGE, "no file is named; climg --%s%s%s photo.jpg is an example",
+                    mode_name(settings->mode), settings->compare ? " " : "",
+                    settings->compare ? settings->compare : "");
+    if (conflicts_check_names(command, error) != STATUS_OK)
+        return STATUS_USAGE;
+    enum status status = job_list_make(list, command, error);
+    if (status != STATUS_OK)
+        return status;
+    job_list_print_left_out(list, settings);
+    job_list_keep_shard(list, &settings->part);
+    status = command->prepare_process ? command->prepare_process(command, list, error) : STATUS_OK;
+    return status == STATUS_OK ? results_begin(results, settings, list, report_error, error) : status;
 }
 
 void results_print(const struct results *results, const struct error *error)
@@ -283,7 +309,7 @@ void results_add(struct results *results, struct job *job, const struct result *
     }
     results->added++;
     progress_add(&results->progress, job, result, is_left_out);
-    if (report_file_append(&results->report, job, result, NULL, &error) != STATUS_OK)
+    if (report_file_append(results, job, result, NULL, &error) != STATUS_OK)
         print_report_failure(results, &error);
 }
 
@@ -291,11 +317,12 @@ enum status results_end(struct results *results, const struct job_list *list, en
                         struct error *error)
 {
     struct report_file *report = &results->report;
+    const bool is_check = results->settings->mode == MODE_CHECK;
     struct error file_error;
     progress_end(&results->progress);
     for (size_t i = 0; i < list->count; i++)
         if (!list->jobs[i].has_result &&
-            report_file_append(report, &list->jobs[i], NULL,
+            report_file_append(results, &list->jobs[i], NULL,
                                status != STATUS_OK ? error : &results->last_failure,
                                &file_error) != STATUS_OK)
             print_report_failure(results, &file_error);
@@ -308,21 +335,23 @@ enum status results_end(struct results *results, const struct job_list *list, en
     if (status != STATUS_OK)
         return status;
     if (results->failed == 0 && results->is_report_incomplete)
-        return fail(error, STATUS_PARTIAL, "%s: the report is incomplete; the files are done", report->path);
+        return fail(error, is_check ? STATUS_FAILED : STATUS_PARTIAL,
+                    "%s: the report is incomplete; the files are done", report->path);
     if (results->failed == 0)
         return STATUS_OK;
     if (!results->several) {
         *error = results->last_failure;
         return results->last_failure_status;
     }
-    status = results->failed < results->added ? STATUS_PARTIAL : STATUS_FAILED;
+    status = results->failed < results->added || is_check ? STATUS_PARTIAL : STATUS_FAILED;
     const size_t not_tried = results->count - results->added;
     if (not_tried > 0)
         return fail(error, status,
                     "%zu of %zu files failed, and %zu %s not tried, as %s would fail in the same way",
                     results->failed, results->count, not_tried, not_tried == 1 ? "was" : "were",
                     not_tried == 1 ? "it" : "they");
-    return fail(error, status, "%zu of %zu files failed", results->failed, results->added);
+    return fail(error, status, "%zu of %zu files %s", results->failed, results->added,
+                is_check ? "are damaged or cannot be read" : "failed");
 }
 
 /* ---------------------------------------------------------------- --timing and --trace */

@@ -22,6 +22,9 @@ struct report_file {
     int file;         /* descriptor; -1: closed */
 };
 
+/* Writes a line of a report. */
+typedef void report_line(FILE *out, const struct job *job, const struct result *result);
+
 /* The outcome of the command so far. */
 struct results {
     /* Constant. */
@@ -30,6 +33,7 @@ struct results {
     bool several; /* each failure is printed when it happens; otherwise results_end returns the failure of the
                    * only file, or of the stack. True also for one file with an output folder */
     void (*report_error)(const struct error *);
+    report_line *print_line; /* NULL: the line of a conversion */
 
     struct progress progress; /* has its own lock */
 
@@ -49,6 +53,13 @@ enum status results_begin(struct results *results, const struct settings *settin
                           const struct job_list *list, void (*report_error)(const struct error *),
                           struct error *error);
 
+/* Begins a command that reads files and writes none (--info, --check, --compare): checks the command, lists
+ * the files of the shard, confines the process, and calls results_begin. Free the list also after a failure.
+ */
+enum status results_begin_reading(struct results *results, struct job_list *list,
+                                  const struct command *command, void (*report_error)(const struct error *),
+                                  struct error *error);
+
 /* Prints and counts the result of a job and writes it to the report. */
 void results_add(struct results *results, struct job *job, const struct result *result);
 
@@ -66,7 +77,8 @@ void results_print(const struct results *results, const struct error *error);
  *     `status`           if it is a failure
  *     STATUS_PARTIAL     if some of the files that were tried failed, with their number as the message; or if
  *                        no file failed, but the report is incomplete
- *     STATUS_FAILED      if all files that were tried failed, with their number as the message
+ *     STATUS_FAILED      if all files that were tried failed, with their number as the message (--check: also
+ *                        STATUS_PARTIAL, and STATUS_FAILED if the report is incomplete)
  *     the file's status  if `several` is false and the file failed, with its message
  *     STATUS_OK          otherwise */
 enum status results_end(struct results *results, const struct job_list *list, enum status status,

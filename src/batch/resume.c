@@ -1,7 +1,7 @@
 /* Implements resume.h.
  *
  *     done lists of all folders ─▶ records sorted by path ─▶ is there a record of the output?
- *         yes: compare provenance, input and size; then times, or the checksum if the times differ
+ *         yes: compare provenance, input and output: size, inode and times, or else the checksum
  *         no:  compare the provenance in the output's metadata, and read the output to its end
  *
  * A record is appended in one write; later records of an output replace earlier ones. A line that another
@@ -58,7 +58,7 @@ char *provenance_describe(const struct chain *chain, const struct settings *sett
         bool is_complete = true;
         for (size_t i = 0; is_complete && i < chain->count; i++)
             is_complete = provenance_print_stage(file, &chain->steps[i]);
-        is_complete = is_complete && settings_print_effects(file, settings, chain->count > 0);
+        settings_print_effects(file, settings, chain->count > 0);
         if (fclose(file) == 0 && is_complete)
             return text;
     }
@@ -107,25 +107,21 @@ static const char *provenance_stages(const char *software)
 
 static const char DONE_LIST[] = ".climg-done";
 
-/* A line of a done list. Times are nanoseconds since 1970. */
+/* A file as it was when its record was written. Times are nanoseconds since 1970. */
+struct file_state {
+    uint64_t size, inode;
+    int64_t time;    /* st_mtim */
+    int64_t changed; /* st_ctim: programs cannot set it, so it shows damage and copies */
+    uint32_t sum;    /* CRC-32 */
+};
+
+/* A line of a done list. */
 struct done_record {
     char *path;   /* of the output, folder included; owned */
     size_t index; /* in the order of reading, as later records replace earlier ones */
     uint64_t provenance_hash;
-    uint64_t input_size; /* bytes */
-    int64_t input_time;  /* st_mtim of the input */
-    uint64_t size;       /* bytes of the output */
-    int64_t time;        /* st_mtim of the output */
-    int64_t changed;     /* st_ctim of the output: programs cannot set it, so it shows damage and copies */
-    uint32_t sum;        /* CRC-32 of the output */
+    struct file_state input, output;
 };
-
-/* printf and scanf formats of a line up to its name. %n of RECORD_SCAN stores the offset of the blank before
- * the name: a blank in the format would also skip blanks at the start of the name. */
-#define RECORD_PRINT                                                                                         \
-    "climg1 %016" PRIx64 " %" PRIu64 " %" PRId64 " %" PRIu64 " %" PRId64 " %" PRId64 " %08" PRIx32 " "
-#define RECORD_SCAN                                                                                          \
-    "climg1 %16" SCNx64 " %" SCNu64 " %" SCNd64 " %" SCNu64 " %" SCNd64 " %" SCNd64 " %8" SCNx32 "%n"
 
 static int64_t nanoseconds(const struct timespec *time)
 {
@@ -139,15 +135,40 @@ static int record_compare(const void *a, const void *b)
     return order != 0 ? order : first->index < second->index ? -1 : first->index > second->index;
 }
 
+static struct file_state state_of(const struct stat *info, uint32_t sum)
+{
+    return (struct file_state){.size = (uint64_t)info->st_size,
+                               .inode = (uint64_t)info->st_ino,
+                               .time = nanoseconds(&info->st_mtim),
+                               .changed = nanoseconds(&info->st_ctim),
+                               .sum = sum};
+}
+
+static void state_print(FILE *file, const struct file_state *state)
+{
+    fprintf(file, " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %08" PRIx32, state->size, state->inode,
+            state->time, state->changed, state->sum);
+}
+
+/* Parses what state_print prints. Returns the text after it, or NULL. */
+static const char *state_parse(const char *text, struct file_state *state)
+{
+    int length = 0;
+    const int count =
+        sscanf(text, " %" SCNu64 " %" SCNu64 " %" SCNd64 " %" SCNd64 " %8" SCNx32 "%n", &state->size,
+               &state->inode, &state->time, &state->changed, &state->sum, &length);
+    return count == 5 ? text + length : NULL;
+}
+
 /* Parses a line. Returns the name at its end; NULL if the line was cut off or overwritten by another process.
  */
 static const char *record_parse(const char *line, struct done_record *record)
 {
-    int blank = 0;
-    const int count =
-        sscanf(line, RECORD_SCAN, &record->provenance_hash, &record->input_size, &record->input_time,
-               &record->size, &record->time, &record->changed, &record->sum, &blank);
-    return count == 7 && line[blank] == ' ' && line[strlen(line) - 1] == '\n' ? line + blank + 1 : NULL;
+    int length = 0;
+    const int count = sscanf(line, "climg2 %16" SCNx64 "%n", &record->provenance_hash, &length);
+    const char *rest = count == 1 ? state_parse(line + length, &record->input) : NULL;
+    rest = rest ? state_parse(rest, &record->output) : NULL;
+    return rest && rest[0] == ' ' && rest[strlen(rest) - 1] == '\n' ? rest + 1 : NULL;
 }
 
 /* Opens a done list, and returns its descriptor; -1 on failure, or if it is no regular file. The flags guard
@@ -234,35 +255,24 @@ static const struct done_record *record_find(const struct resume *resume, const 
     return low > 0 && strcmp(resume->records[low - 1].path, path) == 0 ? &resume->records[low - 1] : NULL;
 }
 
-/* Fills in the record of the job's output in its present state. Returns false if the output cannot be read,
- * or is no regular file: reading a pipe would block. */
-static bool record_describe(const struct resume *resume, const struct job *job, struct done_record *record)
-{
-    struct stat output;
-    if (stat(job->output, &output) != 0 || !S_ISREG(output.st_mode) ||
-        !crc_of_file(job->output, &record->sum))
-        return false;
-    record->provenance_hash = resume->provenance_hash;
-    record->input_size = (uint64_t)job->input_stat.st_size;
-    record->input_time = nanoseconds(&job->input_stat.st_mtim);
-    record->size = (uint64_t)output.st_size;
-    record->time = nanoseconds(&output.st_mtim);
-    record->changed = nanoseconds(&output.st_ctim);
-    return true;
-}
-
 /* Appends a record to the done list of the output's folder, in one write, as other processes append, too.
  * Failures are ignored. */
-static void done_list_append(const char *path, const struct done_record *record, const char *name)
+static void done_list_append(const char *path, const struct done_record *record)
 {
     struct error ignored = {.text = ""};
-    char *done_list = text_print(&ignored, "%.*s%s", folder_length(path), path, DONE_LIST);
-    char *line =
-        text_print(&ignored, RECORD_PRINT "%s\n", record->provenance_hash, record->input_size,
-                   record->input_time, record->size, record->time, record->changed, record->sum, name);
-    const int file = done_list && line ? done_list_open(done_list, O_WRONLY | O_APPEND | O_CREAT) : -1;
+    char *done_list = text_print(&ignored, "%.*s%s", folder_length(path), path, DONE_LIST), *line = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&line, &size);
+    if (out) {
+        fprintf(out, "climg2 %016" PRIx64, record->provenance_hash);
+        state_print(out, &record->input);
+        state_print(out, &record->output);
+        fprintf(out, " %s\n", name_base(path));
+    }
+    const bool is_whole = out && fclose(out) == 0;
+    const int file = done_list && is_whole ? done_list_open(done_list, O_WRONLY | O_APPEND | O_CREAT) : -1;
     if (file >= 0) {
-        (void)!write(file, line, strlen(line));
+        (void)!write(file, line, size);
         close(file);
     }
     free(line);
@@ -279,12 +289,17 @@ static bool job_replaces_input(const struct job *job)
 
 void resume_note(const struct resume *resume, const struct job *job)
 {
-    struct done_record record;
-    const char *name = name_base(job->output);
-    if (!S_ISREG(job->input_stat.st_mode) || strcmp(job->input, "-") == 0 || strchr(name, '\n') ||
-        job_replaces_input(job) || !record_describe(resume, job, &record))
+    struct done_record record = {.provenance_hash = resume->provenance_hash};
+    struct stat output;
+    uint32_t input_sum, output_sum;
+    /* Reading a pipe would block. */
+    if (!S_ISREG(job->input_stat.st_mode) || strchr(name_base(job->output), '\n') ||
+        job_replaces_input(job) || stat(job->output, &output) != 0 || !S_ISREG(output.st_mode) ||
+        !crc_of_file(job->input, &input_sum) || !crc_of_file(job->output, &output_sum))
         return;
-    done_list_append(job->output, &record, name);
+    record.input = state_of(&job->input_stat, input_sum);
+    record.output = state_of(&output, output_sum);
+    done_list_append(job->output, &record);
 }
 
 /* Limit in pixels for reading outputs, so that the number of bytes cannot overflow. --max-pixels is for
@@ -317,28 +332,34 @@ static bool output_is_done(const struct resume *resume, const char *path)
     return is_done;
 }
 
-/* True if the record has this command's provenance and an input of this size and time. */
-static bool record_is_current(const struct resume *resume, const struct done_record *record,
-                              const struct stat *input)
+/* True if the file is the one of the record: by size, inode and times, or else by size and checksum. Then
+ * updates the state and sets *is_read. */
+static bool state_matches(struct file_state *state, const char *path, const struct stat *info, bool *is_read)
 {
-    return record->provenance_hash == resume->provenance_hash &&
-           record->input_size == (uint64_t)input->st_size &&
-           record->input_time == nanoseconds(&input->st_mtim);
+    const struct file_state now = state_of(info, state->sum);
+    uint32_t sum;
+    if (now.size == state->size && now.inode == state->inode && now.time == state->time &&
+        now.changed == state->changed)
+        return true;
+    if (now.size != state->size || !crc_of_file(path, &sum) || sum != state->sum)
+        return false;
+    *state = now;
+    *is_read = true;
+    return true;
 }
 
-/* True if the record is current and the output is unchanged. */
+/* True if the record has this command's provenance, and input and output are unchanged. */
 static bool record_matches(const struct resume *resume, const struct done_record *record,
                            const struct job *job, const struct stat *output)
 {
-    uint32_t sum;
-    if (!record_is_current(resume, record, &job->input_stat) || record->size != (uint64_t)output->st_size)
+    struct done_record current = *record;
+    bool is_read = false;
+    if (record->provenance_hash != resume->provenance_hash ||
+        !state_matches(&current.input, job->input, &job->input_stat, &is_read) ||
+        !state_matches(&current.output, job->output, output, &is_read))
         return false;
-    if (record->time == nanoseconds(&output->st_mtim) && record->changed == nanoseconds(&output->st_ctim))
-        return true;
-    if (!crc_of_file(job->output, &sum) || sum != record->sum)
-        return false;
-    if (!resume->settings->dry_run)
-        resume_note(resume, job); /* so that the next run does not read it again */
+    if (is_read && !resume->settings->dry_run)
+        done_list_append(job->output, &current); /* so that the next run does not read them again */
     return true;
 }
 
@@ -353,8 +374,7 @@ static bool is_in_format(const char *path, const struct format *wanted)
 bool resume_finds_done(const struct resume *resume, struct job *job)
 {
     struct stat output;
-    if (job->stat_errno || strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0 ||
-        stat(job->input, &job->input_stat) != 0 || stat(job->output, &output) != 0 ||
+    if (job->stat_errno || stat(job->input, &job->input_stat) != 0 || stat(job->output, &output) != 0 ||
         !S_ISREG(output.st_mode) || !is_in_format(job->output, resume->settings->format))
         return false;
     const struct done_record *record = job_replaces_input(job) ? NULL : record_find(resume, job->output);
@@ -373,14 +393,18 @@ bool resume_expects_done(const struct resume *resume, const struct job *job)
 {
     struct stat input;
     const struct done_record *record = record_find(resume, job->output);
-    return record && stat(job->input, &input) == 0 && record_is_current(resume, record, &input) &&
-           access(job->output, F_OK) == 0;
+    return record && record->provenance_hash == resume->provenance_hash && stat(job->input, &input) == 0 &&
+           record->input.size == (uint64_t)input.st_size &&
+           record->input.time == nanoseconds(&input.st_mtim) && access(job->output, F_OK) == 0;
 }
 
 enum status resume_check(const struct settings *settings, const struct job_list *list, struct error *error)
 {
     for (size_t i = 0; settings->resume && i < list->count; i++) {
         const struct job *job = &list->jobs[i];
+        if (strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0)
+            return fail(error, STATUS_USAGE, "--resume has no effect with standard %s; leave it out",
+                        strcmp(job->output, "-") == 0 ? "output" : "input");
         const struct format *format = settings->format ? settings->format : format_by_path(job->output);
         if (!format)
             format = format_by_content(job->output);

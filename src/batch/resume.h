@@ -3,13 +3,15 @@
  * Each folder with outputs has a done list, the hidden file .climg-done. It has a record for each output, a
  * line of text:
  *
- *     climg1 PROVENANCE INPUT-SIZE INPUT-TIME SIZE TIME CHANGED CRC-32 NAME
+ *     climg2 PROVENANCE INPUT OUTPUT NAME
  *
- * The provenance is a text with the stages and options that determine the output's pixels; the record has a
- * hash of it, without the version of climg. Times are in nanoseconds since 1970. An output is done if its
- * record has this command's provenance and the input's size and time, and the output is unchanged. If size
- * and times are equal, the output is not read. If only times differ (it was copied or damaged), its checksum
- * decides. Records have names without folders, so that a folder can be moved together with its done list.
+ * INPUT and OUTPUT are size, inode, two times and CRC-32 of the files, NAME is the output's. The provenance
+ * is a text with the stages and options that determine the output's pixels; the record has a hash of it,
+ * without the version of climg. An output is done if its record has this command's provenance, and input and
+ * output are unchanged. A file is not read if its size, inode and times are those of the record. If only
+ * inode or times differ (it was copied, replaced or damaged), its checksum decides. So another input counts
+ * as such even if it has the size and the time of the former one. Records have names without folders, so that
+ * a folder can be moved together with its done list.
  *
  * Several processes may append records at the same time. If a record is missing or cannot be parsed (the
  * first run was without --resume, or the process was killed), the output itself decides: it is done if it is
@@ -48,9 +50,8 @@ struct resume {
     size_t count;                /* number of records */
 };
 
-/* For --resume: fails if an output replaces its input and cannot store the provenance, because of its format
- * or
- * --strip. Such an output cannot be recognised as done. */
+/* For --resume: fails for stdin and stdout, and if an output replaces its input and cannot store the
+ * provenance, because of its format or --strip. Such an output cannot be recognised as done. */
 enum status resume_check(const struct settings *settings, const struct job_list *list, struct error *error);
 
 /* Reads the done lists of all folders with outputs. Call resume_free also after a failure. */

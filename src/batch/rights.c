@@ -7,6 +7,7 @@
 #include "batch/rights.h"
 
 #include "base/confine.h"
+#include "batch/conflicts.h"
 #include "device/drivers.h"
 #include "image/output/output.h"
 #include "image/writer.h"
@@ -120,18 +121,16 @@ static enum status allow_outputs(const struct command *command, const struct job
     if (made)
         confine_allow_folder(made, CONFINE_REMOVE_FOLDERS);
     free(made);
-    for (size_t i = 0; i < command->chain.count; i++) {
-        const struct stage_caps caps = step_caps(&command->chain.steps[i]);
-        struct word its_folder = {NULL, 0};
-        if (!caps.output_is_image)
-            allow_aux_output(caps.output_file, settings);
-        else if (allow_image(caps.output_file, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE, &its_folder,
-                             error) != STATUS_OK)
+    struct aux_output aux[AUX_OUTPUTS];
+    list_aux_outputs(command, aux);
+    for (int i = 0; i < AUX_OUTPUTS; i++) {
+        folder = (struct word){NULL, 0};
+        if (i != MAP_OUTPUT || !aux[i].path)
+            allow_aux_output(aux[i].path, settings);
+        else if (allow_image(aux[i].path, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE, &folder, error) !=
+                 STATUS_OK)
             return STATUS_FAILED;
     }
-    allow_aux_output(settings->report, settings);
-    allow_aux_output(settings->trace, settings);
-    allow_aux_output(settings->timing.file, settings);
     return STATUS_OK;
 }
 
@@ -147,7 +146,7 @@ enum status rights_confine(const struct command *command, const struct job_list 
         allow_image(command->compare.diff, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE, &folder, error) !=
             STATUS_OK)
         return STATUS_FAILED;
-    if (settings_writes_no_output(settings))
+    if ((settings->mode & MODES_READING) != 0)
         allow_aux_output(settings->report, settings);
     else if (allow_outputs(command, list, error) != STATUS_OK)
         return STATUS_FAILED;

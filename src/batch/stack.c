@@ -202,9 +202,9 @@ static enum status check_picture(const struct stack *stack, const struct image_i
              first->channels, first->alpha ? " with alpha" : "");
     else if (info->type != first->type && file_type == stack->samples)
         fail(error, STATUS_FAILED,
-             "is turned by its orientation, or its colours are multiplied by alpha, unlike the first picture "
-             "of "
-             "the stack; convert the inputs first, so that all are alike");
+             "is unlike the first picture of the stack: the colours of one are multiplied by its alpha; "
+             "convert "
+             "the inputs first, so that all are alike");
     else if (info->type != first->type)
         fail(error, STATUS_FAILED,
              "has %s samples, and the first picture of the stack %s; convert it first (--depth)",

@@ -109,9 +109,8 @@ static void finish_job(struct pool_thread *thread, struct job *job, const struct
     const bool is_deferred = (device_fails && drop_device(thread)) ||
                              (can_defer && result->error.is_out_of_memory && !pool->is_alone);
     if (is_deferred) {
-        job->next = NULL;
-        *pool->deferred_end = job;
-        pool->deferred_end = &job->next;
+        job->is_deferred = true;
+        pool->deferred++;
     } else {
         results_add(pool->results, job, result);
         pool->results->is_stopped = pool->results->is_stopped || ends_all(pool->list, result);
@@ -185,26 +184,32 @@ static void *work(void *context)
 }
 
 /* Does the deferred jobs, one at a time, with all memory. If a job runs out of memory, halves its slices and
- * does it again, until a slice has one row or lower slices would not help. The other workers have ended, so
- * no lock is needed for the list. */
+ * does it again. If lower slices would not help, decodes and encodes with one thread: what several threads
+ * decode and compress ahead grows with --memory-limit, so that the limit in a message would be too low. The
+ * other workers have ended, so no lock is needed for the list. */
 static void work_alone(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
     struct worker *worker = &thread->worker;
+    const int threads = worker->share.threads;
     worker_take_all_memory(worker);
-    while (pool->deferred && !pool->is_dropped[thread->device] && !pool->results->is_stopped) {
-        struct job *job = pool->deferred;
+    for (size_t i = 0; i < pool->list->count; i++) {
+        struct job *job = &pool->list->jobs[i];
         struct result result = {.group = 1};
-        pool->deferred = job->next;
-        if (!pool->deferred)
-            pool->deferred_end = &pool->deferred;
-        int limit = 0;
-        do {
+        if (!job->is_deferred || pool->is_dropped[thread->device] || pool->results->is_stopped)
+            continue;
+        job->is_deferred = false;
+        pool->deferred--;
+        for (;;) {
             worker_clear(worker);
-            worker->run.limits.slice = limit;
             convert(worker, job, &result);
-            limit = result.slice / 2;
-        } while (result.status != STATUS_OK && result.error.is_out_of_memory && limit > 0);
+            if (result.status == STATUS_OK || !result.error.is_out_of_memory ||
+                (result.slice < 2 && worker->share.threads == 1))
+                break;
+            worker->share.threads = result.slice < 2 ? 1 : worker->share.threads;
+            worker->run.limits.slice = result.slice < 2 ? result.slice : result.slice / 2;
+        }
+        worker->share.threads = threads;
         worker->run.limits.slice = 0;
         finish_job(thread, job, &result);
     }
@@ -353,7 +358,6 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
                                              .progress = &results->progress},
                                  .list = list,
                                  .results = results};
-    pool->deferred_end = &pool->deferred;
     pthread_mutex_init(&pool->lock, NULL);
     enum status status = choose_devices(pool, &command->settings, error);
     if (status != STATUS_OK)

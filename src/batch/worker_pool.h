@@ -26,11 +26,10 @@ struct worker_pool {
 
     pthread_mutex_t lock; /* protects the following fields, and most of *results */
     struct results *results;
-    size_t next;               /* index of the first job that is not taken yet */
-    struct job *deferred;      /* linked list of jobs to be done at the end */
-    struct job **deferred_end; /* where to link the next one */
-    int working;               /* number of devices that were not dropped */
-    bool *is_dropped;          /* by device: it failed and is no longer used */
+    size_t next;      /* index of the first job that is not taken yet */
+    size_t deferred;  /* number of jobs to be done at the end, whose is_deferred is true */
+    int working;      /* number of devices that were not dropped */
+    bool *is_dropped; /* by device: it failed and is no longer used */
 };
 
 /* Decides the number of workers, their devices, and their shares of memory. Worker i uses device i % devices.

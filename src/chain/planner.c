@@ -124,16 +124,18 @@ static void size_text(char *text, uint64_t bytes)
 static enum status fail_limit(const struct plan *plan, const struct plan_request *request,
                               const struct run *run, const struct memory_need *need, struct error *error)
 {
-    /* With a higher limit the writer takes more, too. */
+    /* With a higher limit reader and writer take more, too. */
     const uint64_t runs = run->limits.host_halved ? 2 : 1, present = runs * run->limits.host,
-                   others = host_bytes(run, need) - writer_bytes(plan, request);
+                   others = host_bytes(run, need) - writer_bytes(plan, request) - request->reader_memory;
     struct plan_request raised = *request;
     uint64_t needed = host_bytes(run, need), limit = 0;
     while (runs * needed > limit) {
         limit = round_size(runs * needed);
-        raised.writer.memory =
-            1 + (uint64_t)((double)request->writer.memory * (double)limit / (double)present);
-        needed = others + writer_bytes(plan, &raised);
+        const double growth = (double)limit / (double)present;
+        const uint64_t ahead = (uint64_t)(2 * growth * (double)request->reader_limit);
+        raised.writer.memory = 1 + (uint64_t)(growth * (double)request->writer.memory);
+        needed = others + writer_bytes(plan, &raised) +
+                 (ahead > request->reader_memory ? ahead : request->reader_memory);
     }
     char limit_text[SIZE_TEXT], present_text[SIZE_TEXT];
     size_text(limit_text, limit);

@@ -71,7 +71,7 @@ const char *channel_name(const struct image_info *info, int channel);
 /* ---------------------------------------------------------------- texts from the tables */
 
 /* Bytes of a description, with the final 0. A unit test checks that none is cut off. */
-enum { DESCRIPTION_SIZE = 256 };
+enum { DESCRIPTION_SIZE = 320 };
 
 /* A text about a stage or option, for --help and the manual page. */
 struct description {
@@ -92,6 +92,10 @@ struct description describe_variable(const struct option *option);
 
 /* Returns the help of a row with its range and default: "levels (1 to 16, default 4)" */
 struct description describe_help(const struct option *option);
+
+/* Returns describe_help of a global option, and with which other commands it has an effect: "...; also with
+ * --info, --check". */
+struct description describe_global_help(const struct option *option);
 
 /* Returns "image" or "pyramid". */
 const char *kind_name(enum kind kind);

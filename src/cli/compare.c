@@ -1,20 +1,179 @@
 /* --compare: prints how much pictures differ from a reference, as text, as a table, or as lines of JSON.
  *
- *     list of files ─▶ compare each with the reference (comparison.c) ─▶ print (comparison_print.c)
+ *     list of files ─▶ compare each with the reference (comparison.c) ─▶ print
  *
- * If the reference is a folder, each file is compared with the file of the same name in it. */
+ * If the reference is a folder, each file is compared with the file of the same name in it. Differences
+ * are printed in the units of the input's samples. */
 #include "cli/cli.h"
 
+#include "base/json.h"
 #include "base/text.h"
-#include "batch/files.h"
+#include "batch/report.h"
 #include "cli/comparison.h"
 #include "image/format.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { DIGITS = 9 }; /* significant digits of numbers in JSON */
+
+/* Converts a difference, a fraction of full scale, to the units of the input's samples. */
+static double in_samples(const struct comparison *pair, double value)
+{
+    return value * sample_full_scale(pair->sides[0].info.type);
+}
+
+/* Prints name, size, channels and sample type, as --info does: "photo.png: 640 x 480, RGB, 8 bit". */
+static void print_side(FILE *out, const struct side *side)
+{
+    print_visible(out, side->name);
+    fprintf(out, ": %u x %u, %s, %s\n", side->info.width, side->info.height, channels_name(&side->info),
+            sample_name(side->info.type));
+}
+
+/* Prints a PSNR or SSIM with at least `width` characters: "none" for NaN, "equal" for an infinite PSNR. */
+static void print_number(FILE *out, int width, int decimals, double value)
+{
+    if (isnan(value))
+        fprintf(out, "%*s", width, "none");
+    else if (isinf(value))
+        fprintf(out, "%*s", width, "equal");
+    else
+        fprintf(out, "%*.*f", width, decimals, value);
+}
+
+/* Prints a line with one number for each channel: "  PSNR in dB: red 38.12, green 38.95". */
+static void print_channels(FILE *out, const struct comparison *pair, const char *title, int decimals,
+                           double (*measure)(const struct difference *))
+{
+    fprintf(out, "  %s:", title);
+    for (int i = 0; i < pair->channel_count; i++) {
+        fprintf(out, "%s %s ", i > 0 ? "," : "", channel_name(&pair->sides[0].info, i));
+        print_number(out, 0, decimals, measure(&pair->channels[i]));
+        if (isinf(measure(&pair->channels[i])) && pair->channels[i].unmatched > 0)
+            fputs(" elsewhere", out);
+    }
+    fputc('\n', out);
+}
+
+/* Prints the lines of one pair. */
+static void print_pair(FILE *out, const struct comparison *pair, const struct figures *figures)
+{
+    const struct difference *largest = &pair->channels[figures->largest];
+    if (pair->sides[0].info.width == 0) { /* there is nothing to compare it with, so it was not read */
+        print_visible(out, pair->sides[0].name);
+        fprintf(out, ": %s\n", pair->why);
+        return;
+    }
+    print_side(out, &pair->sides[0]);
+    print_side(out, &pair->sides[1]);
+    if (pair->why[0] != '\0' || figures->is_equal) {
+        fprintf(out, "  %s\n", figures->is_equal ? "all samples are equal" : pair->why);
+        return;
+    }
+    print_channels(out, pair, "PSNR in dB", 2, difference_psnr);
+    print_channels(out, pair, "SSIM", 5, difference_ssim);
+    if (largest->largest > 0) {
+        fprintf(out, "  largest difference: %.6g of %.6g, %s at %u,%u", in_samples(pair, largest->largest),
+                sample_full_scale(pair->sides[0].info.type),
+                channel_name(&pair->sides[0].info, figures->largest), largest->at.x, largest->at.y);
+        if (largest->at.page > 0)
+            fprintf(out, " on page %u", largest->at.page + 1);
+        fputc('\n', out);
+    }
+    for (int i = 0; i < pair->channel_count; i++)
+        if (pair->channels[i].unmatched > 0)
+            fprintf(out, "  NaN or infinite in one only: %llu in %s\n",
+                    (unsigned long long)pair->channels[i].unmatched, channel_name(&pair->sides[0].info, i));
+}
+
+/* Prints a row of a table, and before the first one its heading. */
+static void print_pair_row(FILE *out, const struct comparison *pair, const struct figures *figures,
+                           bool is_first)
+{
+    if (is_first)
+        fputs(" PSNR dB     SSIM    largest  picture\n", out);
+    const double largest = pair->channels[figures->largest].largest;
+    if (pair->why[0] != '\0' || largest == 0) { /* 0 without being equal: only NaN and infinity differ */
+        fprintf(out, "%-28.28s  ", figures->is_equal ? "   equal" : "differs");
+    } else {
+        print_number(out, 8, 2, figures->psnr);
+        fputc(' ', out);
+        print_number(out, 8, 5, figures->ssim);
+        fprintf(out, " %10.6g  ", in_samples(pair, largest));
+    }
+    print_visible(out, pair->sides[0].name);
+    fprintf(out, "%s%s\n", pair->why[0] != '\0' ? ": " : "", pair->why);
+}
+
+/* Writes one side; its size and samples are null if it was not read. */
+static void put_side(struct json_writer *out, const char *key, const struct side *side)
+{
+    json_begin(out, key, '{');
+    json_put_string(out, "file", side->name);
+    if (side->info.width > 0) {
+        json_put_integer(out, "width", side->info.width);
+        json_put_integer(out, "height", side->info.height);
+        json_put_integer(out, "channels", side->info.video.parts > 1 ? 3 : side->info.channels);
+        json_put_string(out, "samples", sample_name(side->info.type));
+    } else {
+        json_put_null(out, "width");
+        json_put_null(out, "height");
+        json_put_null(out, "channels");
+        json_put_null(out, "samples");
+    }
+    json_end(out, '}');
+}
+
+/* Writes a list of one number for each channel. */
+static void put_channels(struct json_writer *out, const char *key, const struct comparison *pair,
+                         double (*measure)(const struct difference *))
+{
+    json_begin(out, key, '[');
+    for (int i = 0; i < pair->channel_count; i++)
+        json_put_number(out, NULL, measure(&pair->channels[i]), DIGITS);
+    json_end(out, ']');
+}
+
+/* Prints a line with one object of JSON. All keys are present; a figure that does not exist is null. */
+static void print_pair_json(FILE *file, const struct comparison *pair, const struct figures *figures)
+{
+    const struct difference *largest = &pair->channels[figures->largest];
+    struct json_writer out = {.out = file};
+    json_begin(&out, NULL, '{');
+    put_side(&out, "picture", &pair->sides[0]);
+    put_side(&out, "reference", &pair->sides[1]);
+    json_put_boolean(&out, "equal", figures->is_equal);
+    json_put_boolean(&out, "passes", figures->passes);
+    json_put_string(&out, "why", pair->why[0] != '\0' ? pair->why : NULL);
+    json_put_number(&out, "psnr", figures->psnr, DIGITS);
+    put_channels(&out, "psnr_channels", pair, difference_psnr);
+    json_put_number(&out, "ssim", pair->channel_count > 0 ? figures->ssim : (double)NAN, DIGITS);
+    put_channels(&out, "ssim_channels", pair, difference_ssim);
+    if (largest->largest > 0) {
+        json_begin(&out, "largest", '{');
+        json_put_number(&out, "difference", in_samples(pair, largest->largest), DIGITS);
+        json_put_string(&out, "channel", channel_name(&pair->sides[0].info, figures->largest));
+        json_put_integer(&out, "x", largest->at.x);
+        json_put_integer(&out, "y", largest->at.y);
+        json_put_integer(&out, "page", largest->at.page + 1);
+        json_end(&out, '}');
+    } else {
+        json_put_null(&out, "largest");
+    }
+    json_begin(&out, "unmatched", '[');
+    for (int i = 0; i < pair->channel_count; i++)
+        json_put_integer(&out, NULL, (long long)pair->channels[i].unmatched);
+    json_end(&out, ']');
+    json_end(&out, '}');
+    putc('\n', file);
+}
+
+/* ---------------------------------------------------------------- all files */
 
 /* Outcome of the pairs so far. */
 struct compare_run {
@@ -23,7 +182,7 @@ struct compare_run {
     void (*report_error)(const struct error *);
     bool several;            /* there may be several inputs: print a table */
     size_t count, differing; /* number of compared pairs, and of different ones among them */
-    size_t failed;           /* number of inputs that could not be compared */
+    struct error difference; /* of a single input, as a message */
 };
 
 /* Prints a pair and counts it. */
@@ -32,11 +191,11 @@ static void add_pair(struct compare_run *run, const struct comparison *pair)
     const struct compare_option *option = &run->command->compare;
     const struct figures figures = comparison_figures(pair, option);
     if (option->form == COMPARE_JSON)
-        comparison_print_json(run->out, pair, &figures);
+        print_pair_json(run->out, pair, &figures);
     else if (!run->command->settings.quiet && run->several)
-        comparison_print_row(run->out, pair, &figures, run->count == 0);
+        print_pair_row(run->out, pair, &figures, run->count == 0);
     else if (!run->command->settings.quiet)
-        comparison_print(run->out, pair, &figures);
+        print_pair(run->out, pair, &figures);
     run->count++;
     run->differing += !figures.passes;
 }
@@ -121,70 +280,69 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
     }
     if (status == STATUS_OK)
         add_pair(run, &pair);
-    /* Set the message for compare_write to return with STATUS_DIFFERENT. This function has succeeded. */
-    if (status == STATUS_OK && !run->several && pair.sides[0].info.width == 0)
-        fail(error, STATUS_DIFFERENT, "%s: %s", pair.sides[0].name, pair.why);
-    else if (status == STATUS_OK && !run->several && run->differing > 0)
-        fail(error, STATUS_DIFFERENT, "%s and %s differ%s%s", pair.sides[0].name, pair.sides[1].name,
-             pair.why[0] != '\0'    ? ": "
-             : option->min_psnr > 0 ? " by more than min-psnr allows"
-                                    : "",
-             pair.why);
+    if (pair.sides[0].info.width == 0)
+        error_set(&run->difference, "%s: %s", pair.sides[0].name, pair.why);
+    else
+        error_set(&run->difference, "%s and %s differ%s%s", pair.sides[0].name, pair.sides[1].name,
+                  pair.why[0] != '\0'    ? ": "
+                  : option->min_psnr > 0 ? " by more than min-psnr allows"
+                                         : "",
+                  pair.why);
     comparison_free(&pair);
     free(path);
     return status;
+}
+
+/* Fails if an option does not fit the inputs or the reference. */
+static enum status check_reference(const struct command *command, const struct job_list *list, int stat_errno,
+                                   struct error *error)
+{
+    const char *const reference = command->compare.reference, *const names = command->settings.files_from;
+    const bool is_stdin = strcmp(reference, "-") == 0;
+    if (is_stdin && (list->count > 1 || (names && strcmp(names, "-") == 0) ||
+                     (list->count > 0 && strcmp(list->jobs[0].input, "-") == 0)))
+        return fail(error, STATUS_USAGE, "--compare -: stdin can be read only once; name a file");
+    if (stat_errno != 0 && !is_stdin)
+        return fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(stat_errno));
+    if (!command->compare.diff && command->settings.compression != COMPRESSION_PRESET_DEFAULT)
+        return fail(error, STATUS_USAGE,
+                    "--compression has no effect with --compare without diff=; leave it out");
+    if (list->several && command->compare.diff)
+        return fail(error, STATUS_USAGE, "--compare: diff= takes one picture");
+    return STATUS_OK;
 }
 
 enum status compare_write(const struct command *command, FILE *out,
                           void (*report_error)(const struct error *), struct error *error)
 {
     struct job_list list;
+    struct results results;
     struct stat there;
-    const char *const reference = command->compare.reference;
-    const int stat_errno = stat(reference, &there) != 0 ? errno : 0;
+    const int stat_errno = stat(command->compare.reference, &there) != 0 ? errno : 0;
     const bool is_folder = stat_errno == 0 && S_ISDIR(there.st_mode);
     bool has_folder = false; /* among the inputs */
     for (size_t i = 0; i < command->input_count; i++)
         has_folder = has_folder || (stat(command->inputs[i], &there) == 0 && S_ISDIR(there.st_mode));
-    enum status status = job_list_make(&list, command, error), single = STATUS_OK;
-    const char *const names = command->settings.files_from;
-    const bool is_stdin = strcmp(reference, "-") == 0;
+    enum status status = results_begin_reading(&results, &list, command, report_error, error);
     struct compare_run run = {
         .command = command, .out = out, .report_error = report_error, .several = list.several};
     if (status == STATUS_OK) {
-        job_list_print_left_out(&list, &command->settings);
-        job_list_keep_shard(&list, &command->settings.part);
+        status = check_reference(command, &list, stat_errno, error);
+        for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
+            struct result result = {.group = 1};
+            result.status = compare_job(&run, &list.jobs[i], is_folder, &result.error);
+            results_add(&results, &list.jobs[i], &result);
+        }
+        /* Only folders are expected to have all pictures of the reference folder; single files are a
+         * selection. */
+        if (status == STATUS_OK && is_folder && has_folder)
+            status = add_unpaired(&run, &list, error);
+        status = results_end(&results, &list, status, error);
     }
-    if (status == STATUS_OK && is_stdin &&
-        (list.count > 1 || (names && strcmp(names, "-") == 0) ||
-         (list.count > 0 && strcmp(list.jobs[0].input, "-") == 0)))
-        status = fail(error, STATUS_USAGE, "--compare -: stdin can be read only once; name a file");
-    if (status == STATUS_OK && stat_errno != 0 && !is_stdin)
-        status = fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(stat_errno));
-    if (status == STATUS_OK && list.several && command->compare.diff)
-        status = fail(error, STATUS_USAGE, "--compare: diff= takes one picture");
-    if (status == STATUS_OK && command->prepare_process)
-        status = command->prepare_process(command, &list, error);
-    for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
-        single = compare_job(&run, &list.jobs[i], is_folder, error);
-        if (single == STATUS_OK)
-            continue;
-        if (list.several) /* of a single file, the message is the command's */
-            report_error(error);
-        run.failed++;
-    }
-    /* Only folders are expected to have all pictures of the reference folder; single files are a selection.
-     */
-    if (status == STATUS_OK && is_folder && has_folder)
-        status = add_unpaired(&run, &list, error);
-    if (status == STATUS_OK && run.failed > 0)
-        status = !run.several ? single
-                              : fail(error, run.failed < list.count ? STATUS_PARTIAL : STATUS_FAILED,
-                                     "%zu of %zu files failed", run.failed, list.count);
+    if (status == STATUS_OK && run.differing > 0 && run.several)
+        fail(error, STATUS_DIFFERENT, "%zu of %zu pictures differ", run.differing, run.count);
     else if (status == STATUS_OK && run.differing > 0)
-        status = !run.several
-                     ? STATUS_DIFFERENT
-                     : fail(error, STATUS_DIFFERENT, "%zu of %zu pictures differ", run.differing, run.count);
+        *error = run.difference;
     job_list_free(&list);
-    return status;
+    return status == STATUS_OK && run.differing > 0 ? STATUS_DIFFERENT : status;
 }

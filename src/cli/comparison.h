@@ -1,4 +1,4 @@
-/* Compares a picture with its reference, and prints how much they differ. For compare.c.
+/* Compares a picture with its reference, for compare.c.
  *
  * The caller owns struct comparison and ends with comparison_free. Thread safety: main thread. */
 #ifndef CLIMG_CLI_COMPARISON_H
@@ -52,15 +52,5 @@ void comparison_free(struct comparison *pair);
 
 /* Computes the figures of a pair. */
 struct figures comparison_figures(const struct comparison *pair, const struct compare_option *option);
-
-/* Prints the lines of one pair. */
-void comparison_print(FILE *out, const struct comparison *pair, const struct figures *figures);
-
-/* Prints a row of a table, and before the first one its heading. */
-void comparison_print_row(FILE *out, const struct comparison *pair, const struct figures *figures,
-                          bool is_first);
-
-/* Prints a line with one object of JSON. All keys are present; a figure that does not exist is null. */
-void comparison_print_json(FILE *file, const struct comparison *pair, const struct figures *figures);
 
 #endif

@@ -115,6 +115,21 @@ struct description describe_help(const struct option *option)
     return description;
 }
 
+struct description describe_global_help(const struct option *option)
+{
+    struct description description = describe_help(option);
+    const unsigned modes = option_modes(option);
+    const char *before = "; also with";
+    for (const struct option *row = global_options; row->type != OPTION_END; row++) {
+        if ((modes & MODE_CONVERT) == 0 || (modes & row->selects) == 0)
+            continue;
+        text_append(description.text, sizeof description.text, "%s --%s%s", before, row->name,
+                    (modes & row->selects) == MODE_MEASURE ? " --measure" : "");
+        before = ",";
+    }
+    return description;
+}
+
 const char *kind_name(enum kind kind)
 {
     return kind == KIND_PYRAMID ? "pyramid" : "image";

@@ -118,7 +118,7 @@ static void write_overview(FILE *file)
     }
     fputs("\nExit status: 0 done, 1 failed, 2 wrong usage, 3 some of several files failed,\n"
           "4 --compare: pictures differ.\n"
-          "'climg --help=STAGE' is the help of a stage, 'man climg' the whole manual.\n",
+          "'climg --help=NAME' explains a stage or option, 'man climg' is the whole manual.\n",
           file);
 }
 
@@ -153,7 +153,7 @@ static enum status write_topic(FILE *file, const char *topic, struct error *erro
         return STATUS_OK;
     }
     /* A global option, and below it the keys of its value. */
-    wrap_entry(file, describe_global(option).text, describe_help(option).text);
+    wrap_entry(file, describe_global(option).text, describe_global_help(option).text);
     if (option->keys != NULL)
         putc('\n', file);
     for (const struct option *key = option->keys; key != NULL && key->type != OPTION_END; key++)

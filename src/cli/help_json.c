@@ -32,6 +32,18 @@ static void put_words(struct json_writer *out, const char *words)
     json_end(out, ']');
 }
 
+/* Writes "modes": the commands in which a global option has an effect. */
+static void put_modes(struct json_writer *out, const struct option *option)
+{
+    static const char *const names[] = {"convert", "info",         "measure",  "check",
+                                        "compare", "list-devices", "selftest", "warm"};
+    json_begin(out, "modes", '[');
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if ((option_modes(option) >> i & 1) != 0)
+            json_put_string(out, NULL, names[i]);
+    json_end(out, ']');
+}
+
 /* Writes one row of a table. `synopsis` shows how a user writes it; `needs_value`: the value is required. */
 static void put_option(struct json_writer *out, const char *key, const struct option *option,
                        struct description synopsis, bool needs_value)
@@ -57,6 +69,7 @@ static void put_option(struct json_writer *out, const char *key, const struct op
     json_put_string(out, "default", option->fallback);
     json_put_string(out, "implied", option->implied);
     json_put_string(out, "changes", effects[option->effect]);
+    put_modes(out, option);
     json_put_boolean(out, "writes", option->writes);
     json_put_string(out, "help", option->help);
     json_begin(out, "keys", '[');

@@ -10,9 +10,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "batch/files.h"
 #include "batch/report.h"
-#include "batch/result.h"
 #include "chain/coefficients.h"
 #include "chain/memory_run.h"
 #include "chain/planner.h"
@@ -23,7 +21,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     VALUE_SHOWN = 200, /* maximum bytes of a value as text; JSON has the whole value */
@@ -420,6 +417,7 @@ static enum status info_find_noise(struct noise_finder *finder, const struct com
     if (!finder->begun) {
         finder->context = (struct worker_context){.settings = &command->settings, .chain = &command->chain};
         worker_init(worker, &finder->context, NULL, command->settings.device);
+        worker->share.memory_limit = command->settings.memory_limit;
         finder->begun = true;
     }
     if (finder->chain.count == 0)
@@ -455,14 +453,14 @@ static enum status info_find_noise(struct noise_finder *finder, const struct com
 
 /* Prints one file. Coefficients and complex samples are not measured, as they are no picture. */
 static enum status write_file_info(const struct command *command, const struct job *job,
-                                   struct noise_finder *finder, FILE *out, struct error *error)
+                                   struct noise_finder *finder, FILE *out, struct result *result)
 {
     const struct settings *settings = &command->settings;
     struct reader_options options = settings_reader_options(settings);
     options.rewinds = settings->measure;
     struct reader *reader = NULL;
     struct page_measures measured;
-    struct result result = {.status = STATUS_OK};
+    struct error *error = &result->error, ignored;
     enum status status = job_check(job, error);
     if (status == STATUS_OK)
         status = reader_open(job->input, &options, &reader, error);
@@ -478,14 +476,13 @@ static enum status write_file_info(const struct command *command, const struct j
         return status;
     }
     struct file_info facts = inspect(job, reader);
-    struct error ignored;
     if (facts.info->video.parts < 2)
         colour_space_of_file(&facts.info->metadata, facts.info->channels - facts.info->alpha, &facts.space,
                              &ignored);
-    facts.noise = settings->measure ? &result.noise : NULL;
+    facts.noise = settings->measure ? &result->noise : NULL;
     facts.measured = is_measured && !facts.is_pyramid ? &measured : NULL;
     if (facts.measured)
-        status = info_find_noise(finder, command, job, reader, &result, error);
+        status = info_find_noise(finder, command, job, reader, result, error);
     if (status != STATUS_OK)
         error_prefix_once(error, facts.name);
     else
@@ -499,31 +496,16 @@ enum status info_write(const struct command *command, FILE *out, void (*report_e
                        struct error *error)
 {
     struct job_list list;
+    struct results results;
     struct noise_finder finder = {.begun = false};
-    size_t failed = 0;
-    /* Without arguments the input is stdin, and climg would wait for a user to type a picture. */
-    if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
-        return fail(error, STATUS_USAGE, "no file is named; climg --info photo.jpg is an example");
-    enum status status = job_list_make(&list, command, error);
-    if (status == STATUS_OK) {
-        job_list_print_left_out(&list, &command->settings);
-        job_list_keep_shard(&list, &command->settings.part);
-    }
-    if (status == STATUS_OK && command->prepare_process)
-        status = command->prepare_process(command, &list, error);
+    enum status status = results_begin_reading(&results, &list, command, report_error, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
-        if (write_file_info(command, &list.jobs[i], &finder, out, error) == STATUS_OK)
-            continue;
-        if (list.several) /* of a single file, the message is the command's */
-            report_error(error);
-        failed++;
+        struct result result = {.group = 1};
+        result.status = write_file_info(command, &list.jobs[i], &finder, out, &result);
+        results_add(&results, &list.jobs[i], &result);
     }
-    /* The error of a single file is the command's. Of several files, each error was printed already. */
-    if (status == STATUS_OK && list.several && failed > 0)
-        status = fail(error, failed < list.count ? STATUS_PARTIAL : STATUS_FAILED, "%zu of %zu files failed",
-                      failed, list.count);
-    else if (status == STATUS_OK && failed > 0)
-        status = STATUS_FAILED;
+    if (status == STATUS_OK)
+        status = results_end(&results, &list, status, error);
     chain_free(&finder.chain);
     if (finder.begun)
         worker_close(&finder.worker);

@@ -96,16 +96,18 @@ static void write_examples(FILE *file, const struct example *examples)
         write_entry(file, example->command, example->shows);
 }
 
-/* Writes the options of a table that are not hidden. `describe` returns an option's term. */
+/* Writes the options of a table that are not hidden. `describe` returns an option's term, `help` its meaning.
+ */
 static void write_options(FILE *file, const struct option *table,
-                          struct description (*describe)(const struct option *option))
+                          struct description (*describe)(const struct option *option),
+                          struct description (*help)(const struct option *option))
 {
     for (const struct option *option = table; option->type != OPTION_END; option++) {
         if (!option->hidden)
-            write_entry(file, describe(option).text, describe_help(option).text);
+            write_entry(file, describe(option).text, help(option).text);
         if (option->keys != NULL) { /* indented */
             fputs(".RS\n", file);
-            write_options(file, option->keys, describe_parameter);
+            write_options(file, option->keys, describe_parameter, describe_help);
             fputs(".RE\n", file);
         }
     }
@@ -122,7 +124,7 @@ static void write_stage(FILE *file, const struct stage *stage)
     man_write_text(file, synopsis.text, strlen(synopsis.text));
     fputs("\"\n", file);
     write_line(file, summary.text);
-    write_options(file, stage->options, describe_parameter);
+    write_options(file, stage->options, describe_parameter, describe_help);
     write_paragraphs(file, stage->manual);
     write_examples(file, stage->examples);
 }
@@ -143,9 +145,9 @@ static void write_list(FILE *file, struct word name)
         for (const struct stage *const *stage = stages; *stage != NULL; stage++)
             write_stage(file, *stage);
     } else if (word_equals(name, "@options")) {
-        write_options(file, global_options, describe_global);
+        write_options(file, global_options, describe_global, describe_global_help);
     } else if (word_equals(name, "@environment")) {
-        write_options(file, environment_variables, describe_variable);
+        write_options(file, environment_variables, describe_variable, describe_help);
     } else if (word_equals(name, "@examples")) {
         write_examples(file, overview_examples);
     } else if (word_equals(name, "@exit")) {

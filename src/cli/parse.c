@@ -133,6 +133,7 @@ static enum status set_global(struct parser *parser, const struct option *option
         if (status != STATUS_OK)
             return status;
     }
+    settings_note_given(&parser->command->settings, option);
     return option_parse(option, what, value, &parser->command->settings, error);
 }
 
@@ -295,7 +296,7 @@ static void assign_positionals(const struct parser *parser, struct command *comm
 {
     const struct settings *settings = &command->settings;
     const size_t count = parser->positional_count;
-    const bool has_list = settings->files_from != NULL, only_reads = settings_writes_no_output(settings);
+    const bool has_list = settings->files_from != NULL, only_reads = (settings->mode & MODES_READING) != 0;
     const bool last_is_output =
         count + has_list > 1 && settings->output == NULL && !settings->in_place && !only_reads;
     command->input_count = has_list || count > 1 ? count - last_is_output : 1;
@@ -374,40 +375,15 @@ static enum status check_only_name(const struct command *command, struct error *
                 name);
 }
 
-/* Fails if two of --info, --check, --compare, --list-devices, --selftest and --warm are given, or one of them
- * with files, stages or options that it would ignore. */
-static enum status check_modes(const struct parser *parser, struct error *error)
+/* Fails if stages or files are given that the mode does not use. */
+static enum status check_arguments(const struct parser *parser, struct error *error)
 {
-    const struct settings *settings = &parser->command->settings;
-    const struct {
-        const char *name;
-        bool is_given, has_inputs;
-    } modes[] = {{"--info", settings->info != INFO_ABSENT, true},
-                 {"--check", settings->check, true},
-                 {"--compare", settings->compare != NULL, true},
-                 {"--list-devices", settings->list_devices != LIST_ABSENT, false},
-                 {"--selftest", settings->selftest, false},
-                 {"--warm", settings->warm, false}};
-    const char *other = NULL;
-    const char *useless = settings->files_from != NULL ? "--files-from"
-                          : settings->output != NULL   ? "--output"
-                          : settings->in_place         ? "--in-place"
-                                                       : NULL;
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-        const char *name = modes[i].name;
-        if (!modes[i].is_given)
-            continue;
-        if (other != NULL)
-            return fail(error, STATUS_USAGE, "%s and %s cannot be used together; use one", other, name);
-        if (modes[i].has_inputs && (parser->has_stage || settings->output != NULL))
-            return fail(error, STATUS_USAGE, "%s reads files as they are; leave out stages and --output",
-                        name);
-        if (!modes[i].has_inputs && (parser->has_stage || parser->positional_count > 0))
-            return fail(error, STATUS_USAGE, "%s processes no files; leave out files and stages", name);
-        if (!modes[i].has_inputs && useless != NULL)
-            return fail(error, STATUS_USAGE, "%s processes no files; leave out %s", name, useless);
-        other = name;
-    }
+    const unsigned mode = parser->command->settings.mode;
+    if (parser->has_stage && (mode & MODES_READING) != 0)
+        return fail(error, STATUS_USAGE, "--%s reads files as they are; leave out stages", mode_name(mode));
+    if ((parser->has_stage || parser->positional_count > 0) && (mode & MODES_OF_FILES) == 0)
+        return fail(error, STATUS_USAGE, "--%s processes no files; leave out files and stages",
+                    mode_name(mode));
     return STATUS_OK;
 }
 
@@ -418,10 +394,10 @@ static enum status resolve(const struct parser *parser, struct error *error)
     struct command *command = parser->command;
     if (settings_prints_text(&command->settings))
         return STATUS_OK;
-    assign_positionals(parser, command);
-    enum status status = check_modes(parser, error);
+    enum status status = settings_resolve(&command->settings, error);
     if (status == STATUS_OK)
-        status = settings_resolve(&command->settings, error);
+        status = check_arguments(parser, error);
+    assign_positionals(parser, command);
     if (status == STATUS_OK && command->settings.compare != NULL)
         status = options_parse_value(compare_options, "--compare", command->settings.compare,
                                      &command->compare, &command->compare_text, error);

@@ -301,8 +301,9 @@ void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *con
 {
     struct prefetch *prefetch = &reader->prefetch;
     size_t row = row_size(reader_info(reader)), page_size = row * reader->info.height;
-    prefetch->size = size < page_size ? size : page_size;
-    prefetch->rows = prefetch->size >= row ? allocate_pages(prefetch->size) : NULL;
+    size = size < page_size ? size : page_size;
+    prefetch->rows = size >= row ? allocate_pages(size) : NULL;
+    prefetch->size = prefetch->rows ? size : 0;
     uint32_t room = prefetch->rows ? (uint32_t)(prefetch->size / row) : 0;
     uint32_t step = row < PREFETCH_STEP ? (uint32_t)(PREFETCH_STEP / row) : 1;
     while (prefetch->count < room && prefetch->status == STATUS_OK && go_on(context)) {

@@ -305,8 +305,6 @@ enum status warm(const struct command *command, FILE *out, struct error *error)
     struct command warmed = *command;
     const char *name = command->settings.device;
     warmed.settings.environment.stores_programs = true;
-    if (strchr(name, ',') && strspn(name, "0123456789,") == strlen(name))
-        return fail(error, STATUS_USAGE, "--device %s: --warm takes one device; run it for each", name);
     program_cache_clean(&warmed.settings.environment);
     if (name[0] != '\0' && strcasecmp(name, "auto") != 0 && strcasecmp(name, "all") != 0)
         return warm_device(&warmed, name, out, error);

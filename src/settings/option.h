@@ -35,6 +35,24 @@ enum option_effect {
     EFFECT_STAGES, /* only if there are stages */
 };
 
+/* A command's mode. Each is a bit, as an option may have an effect in several. */
+enum command_mode {
+    MODE_CONVERT = 1 << 0, /* process files; also with --dry-run */
+    MODE_INFO = 1 << 1,
+    MODE_MEASURE = 1 << 2, /* --info --measure */
+    MODE_CHECK = 1 << 3,
+    MODE_COMPARE = 1 << 4,
+    MODE_LIST_DEVICES = 1 << 5,
+    MODE_SELFTEST = 1 << 6,
+    MODE_WARM = 1 << 7,
+    MODE_COMPLETE = 1 << 8,
+    MODES_READING = MODE_INFO | MODE_MEASURE | MODE_CHECK | MODE_COMPARE, /* read files and write none */
+    MODES_OF_FILES = MODE_CONVERT | MODES_READING,
+    MODES_OF_STAGES = MODE_CONVERT | MODE_MEASURE | MODE_WARM, /* run stages on one device */
+    MODES_OF_DEVICES = MODES_OF_STAGES | MODE_LIST_DEVICES | MODE_SELFTEST,
+    MODES_ALL = MODES_OF_FILES | MODES_OF_DEVICES,
+};
+
 /* A row of a table: one option, one key of a stage, or one variable. */
 struct option {
     const char *name; /* without dashes; NULL in a stage's table: the PRIMARY value */
@@ -54,6 +72,8 @@ struct option {
     bool optional;              /* the value may be left out; if present, it must follow '=' */
     const char *implied;        /* value of a global option whose `optional` value is left out */
     enum option_effect effect;  /* global options only */
+    unsigned selects; /* global options: the mode that the option selects (--info: two of them); 0: none */
+    unsigned modes;   /* global options: the modes in which the option has an effect; 0: MODE_CONVERT alone */
 
     /* Global options of type TEXT with a value PRIMARY[,KEY=VALUE]...: the table of this value, for
      * options_parse_value. May be NULL. */

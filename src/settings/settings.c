@@ -9,10 +9,12 @@
 #include "base/threads.h"
 #include "image/format.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Words for zlib levels; see enum compression_preset of image/format.h. */
 static const struct {
@@ -214,35 +216,46 @@ const struct option compare_options[] = {
 const struct option global_options[] = {
     {.name = "memory", .letter = 'm', .type = OPTION_CHOICE, FIELD(memory), .fallback = "auto",
      .choices = "auto|buffer|image",
+     .modes = MODES_OF_STAGES,
      .help = "device memory for the stages; auto takes the faster kind"},
     {.name = "device", .letter = 'd', .type = OPTION_TEXT, FIELD(device), .fallback = "auto",
      .choices = "auto|gpu|cpu|all", .value = "NAME",
+     .modes = MODES_OF_STAGES | MODE_SELFTEST,
      .help = "auto (the device that is expected to finish first), gpu, cpu, all (the files are shared by all GPUs, or by all CPUs if there "
              "is no GPU), a number of --list-devices, or a part of a name; a list such as 0,1 shares the files"},
     {.name = "info", .type = OPTION_CHOICE, FIELD(info), .choices = "|text|json", .optional = true,
      .implied = "text",
+     .selects = MODE_INFO | MODE_MEASURE, .modes = MODE_INFO | MODE_MEASURE,
      .help = "show what files are: size, samples, pages, compression, colour, texts, coefficients; needs no device"},
     {.name = "measure", .type = OPTION_FLAG, FIELD(measure),
+     .modes = MODE_INFO | MODE_MEASURE,
      .help = "with --info: read the pixels, too, and show noise as --denoise finds it, sharpness, clipped "
              "samples, and 16-bit samples of fewer real bits; this needs a device"},
     {.name = "check", .type = OPTION_FLAG, FIELD(check),
+     .selects = MODE_CHECK, .modes = MODE_CHECK,
      .help = "decode files, compare all checksums that they have, and write nothing; exit status 3 if a file is damaged or cannot be "
              "read; needs no device"},
     {.name = "compare", .type = OPTION_TEXT, FIELD(compare), .value = "REFERENCE[,KEY=VALUE]...",
      .keys = compare_options,
+     .selects = MODE_COMPARE, .modes = MODE_COMPARE,
      .help = "show how much pictures differ from a reference: PSNR and SSIM (Wang 2004) of each channel, the "
              "largest difference; exit 0 if equal or good enough, else 4; needs no device"},
     {.name = "list-devices", .type = OPTION_CHOICE, FIELD(list_devices), .choices = "|text|json",
      .optional = true, .implied = "text",
+     .selects = MODE_LIST_DEVICES, .modes = MODE_LIST_DEVICES,
      .help = "list the OpenCL devices, their limits, and which one auto prefers for large jobs"},
     {.name = "selftest", .type = OPTION_FLAG, FIELD(selftest),
+     .selects = MODE_SELFTEST, .modes = MODE_SELFTEST,
      .help = "check every stage on this device against known answers; a device that fails is not used any more"},
     {.name = "verify", .type = OPTION_CUSTOM, FIELD(verify), .value = "PERCENT|DEVICE", .optional = true,
      .implied = "1", .parse = parse_verify, .print = print_verify,
+     .modes = MODE_CONVERT | MODE_WARM,
      .help = "compute this share of every output again by other kernels, or 1% on another device, and compare"},
     {.name = "force", .type = OPTION_FLAG, FIELD(force),
+     .modes = MODES_OF_STAGES | MODE_LIST_DEVICES,
      .help = "use a device that failed --selftest"},
     {.name = "warm", .type = OPTION_FLAG, FIELD(warm),
+     .selects = MODE_WARM, .modes = MODE_WARM,
      .help = "compile the kernels of all stages for the GPU and the CPU, or for --device, and with --verify those "
              "that it needs, so that no later run waits for a compiler"},
     {.name = "timing", .letter = 't', .type = OPTION_CUSTOM, FIELD(timing), .choices = "table|json",
@@ -254,6 +267,7 @@ const struct option global_options[] = {
              "time; - is stdout"},
     {.name = "edge", .type = OPTION_CHOICE, FIELD(edge), .fallback = "clamp",
      .choices = "clamp|mirror|wrap|zero", .effect = EFFECT_STAGES,
+     .modes = MODE_CONVERT | MODE_WARM,
      .help = "samples beyond the border, for filters; the wavelet always mirrors"},
     {.name = "linear", .type = OPTION_FLAG, FIELD(linear), .effect = EFFECT_STAGES,
      .help = "work in linear light: decode on input, encode on output, by the file's own curve"},
@@ -267,7 +281,8 @@ const struct option global_options[] = {
      .help = "the input's values that become black and full scale; auto: its smallest and largest value"},
     {.name = "compression", .type = OPTION_CUSTOM, FIELD(compression), .fallback = "default",
      .choices = "none|fast|default|best", .value = "none|fast|default|best|0..9", .parse = parse_compression,
-     .print = print_compression, .help = "effort of compression: more takes longer and makes smaller files"},
+     .print = print_compression, .modes = MODE_CONVERT | MODE_COMPARE,
+     .help = "effort of compression: more takes longer and makes smaller files"},
     {.name = "quality", .type = OPTION_INTEGER, FIELD(quality), .min = 1, .max = 100, .value = "N",
      .effect = EFFECT_OUTPUT,
      .help = "quality of JPEG and WebP; by default the input's if both files are JPEG, else 90 for JPEG and 80 for WebP"},
@@ -286,16 +301,20 @@ const struct option global_options[] = {
      .help = "never turn pixels before a stage: positions and sizes apply to the picture as the file stores it"},
     {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop EXIF, XMP, IPTC, texts and resolution; the orientation stays; colours that are not sRGB are converted to it"},
     {.name = "jobs", .letter = 'j', .type = OPTION_INTEGER, FIELD(jobs), .min = 1, .max = THREADS_MAX,
-     .value = "N", .help = "threads for decoding, encoding and aligning; by default one for each processor"},
+     .value = "N", .modes = MODES_OF_FILES,
+     .help = "threads for decoding, encoding and aligning; by default one for each processor"},
     {.name = "page", .type = OPTION_CUSTOM, FIELD(pages), .value = "N[-M]", .effect = EFFECT_OUTPUT,
      .parse = parse_pages, .print = print_pages,
+     .modes = MODES_OF_FILES,
      .help = "one page of a file, or several: 2-4, 2- (to the last), -4 (from the first); a range may end "
              "beyond the last page"},
     {.name = "output", .letter = 'o', .type = OPTION_TEXT, FIELD(output), .value = "PATH", .writes = true,
      .help = "path of the output; all file names are then inputs; a directory if it exists as one, ends in /, or there are several inputs"},
     {.name = "files-from", .type = OPTION_TEXT, FIELD(files_from), .value = "FILE",
+     .modes = MODES_OF_FILES,
      .help = "read more inputs from FILE, one name on each line; - is stdin; the outputs go to a directory"},
     {.name = "null", .letter = '0', .type = OPTION_FLAG, FIELD(ends_in_nul),
+     .modes = MODES_OF_FILES,
      .help = "the names of --files-from end in NUL, as find -print0 and sort -z write them"},
     {.name = "yes", .letter = 'y', .type = OPTION_FLAG, FIELD(yes),
      .help = "go ahead in two doubtful cases: climg a.jpg b.jpg --blur 2 overwrites b.jpg if it exists; with --in-place "
@@ -303,33 +322,43 @@ const struct option global_options[] = {
     {.name = "in-place", .type = OPTION_FLAG, FIELD(in_place),
      .help = "replace each input once its output is complete; every name is an input and must exist"},
     {.name = "recursive", .letter = 'r', .type = OPTION_FLAG, FIELD(recursive),
+     .modes = MODES_OF_FILES,
      .help = "include the directories below an input directory; the output mirrors them"},
     {.name = "resume", .type = OPTION_FLAG, FIELD(resume),
      .help = "skip what an earlier run has done; keeps a list in each output directory, the hidden file "
              ".climg-done"},
     {.name = "shard", .type = OPTION_TEXT, FIELD(shard), .choices = "auto", .value = "I/N",
+     .modes = MODES_OF_FILES,
      .help = "process only part I (1 to N) of the files, the same on every machine; auto or auto/N reads I and N, or I, from Slurm"},
     {.name = "report", .type = OPTION_TEXT, FIELD(report), .value = "FILE", .writes = true,
+     .modes = MODE_CONVERT | MODE_CHECK,
      .help = "write a line of JSON for each file: status, sizes, times; --resume appends to FILE; - is stdout"},
     {.name = "progress", .type = OPTION_CHOICE, FIELD(progress), .fallback = "auto",
      .choices = "auto|always|never",
+     .modes = MODE_CONVERT | MODE_CHECK,
      .help = "show the progress of several files or of a large one, and when the driver compiles; auto: on a terminal"},
     {.name = "dry-run", .letter = 'n', .type = OPTION_CHOICE, FIELD(dry_run), .choices = "|text|json",
      .optional = true, .implied = "text",
      .help = "print the inputs, their outputs and the number of files (json: lines as of --report), and write nothing"},
     {.name = "memory-limit", .type = OPTION_SIZE, FIELD(memory_limit), .min = 1, .max = INFINITY,
      .value = "SIZE",
+     .modes = MODE_CONVERT | MODE_MEASURE,
      .help = "limit of climg's memory for pixels, in addition to the OpenCL driver's memory: 512M, 2G"},
     {.name = "only", .type = OPTION_CUSTOM, FIELD(only), .words = format_extensions, .value = "FORMAT[,FORMAT]...",
      .parse = parse_only, .print = print_only,
+     .modes = MODES_OF_FILES,
      .help = "accept inputs of these formats alone, as png,jpeg; a file's content decides, not its name"},
     {.name = "no-confine", .type = OPTION_FLAG, FIELD(no_confine),
+     .modes = MODES_ALL,
      .help = "keep all rights of the user; without it climg can open only what the command names, drivers and its cache, and "
              "no sockets"},
     {.name = "max-pixels", .type = OPTION_SIZE, FIELD(max_pixels), .fallback = "2G", .min = 1,
-     .max = INFINITY, .value = "N", .help = "refuse inputs with more pixels; K, M, G and T multiply by powers of 1024"},
-    {.name = "quiet", .letter = 'q', .type = OPTION_FLAG, FIELD(quiet), .help = "print only errors"},
+     .max = INFINITY, .value = "N", .modes = MODES_OF_FILES,
+     .help = "refuse inputs with more pixels; K, M, G and T multiply by powers of 1024"},
+    {.name = "quiet", .letter = 'q', .type = OPTION_FLAG, FIELD(quiet), .modes = MODES_ALL,
+     .help = "print only errors"},
     {.name = "verbose", .letter = 'v', .type = OPTION_FLAG, FIELD(verbose),
+     .modes = MODES_ALL,
      .help = "print what is decided and why"},
     {.name = "help", .letter = 'h', .type = OPTION_TEXT, FIELD(help), .choices = "all|json", .value = "STAGE",
      .optional = true, .implied = "",
@@ -339,8 +368,10 @@ const struct option global_options[] = {
     {.name = "generate", .type = OPTION_CHOICE, FIELD(generate), .choices = "|man", .hidden = true,
      .help = "write the manual page to stdout"},
     {.name = "after", .type = OPTION_TEXT, FIELD(previous_argument), .value = "ARGUMENT", .hidden = true,
+     .modes = MODE_COMPLETE,
      .help = "the argument before that of --complete"},
     {.name = "complete", .type = OPTION_TEXT, FIELD(complete), .value = "ARGUMENT", .hidden = true,
+     .selects = MODE_COMPLETE, .modes = MODE_COMPLETE,
      .help = "print the completions of this argument"},
     {0},
 };
@@ -370,26 +401,74 @@ enum status settings_init(struct settings *settings, struct error *error)
     return status;
 }
 
+unsigned option_modes(const struct option *option)
+{
+    return option->modes != 0 ? option->modes : MODE_CONVERT;
+}
+
+void settings_note_given(struct settings *settings, const struct option *row)
+{
+    static_assert(sizeof global_options / sizeof global_options[0] <= 64, "settings.given has 64 bits");
+    settings->given |= UINT64_C(1) << (row - global_options);
+}
+
+static bool is_given(const struct settings *settings, const struct option *row)
+{
+    return (settings->given >> (row - global_options) & 1) != 0;
+}
+
+const char *mode_name(unsigned mode)
+{
+    const struct option *row = global_options;
+    while (row->type != OPTION_END && (row->selects & mode) == 0)
+        row++;
+    return row->name;
+}
+
+/* Sets the mode. Fails if two options select different modes, or if an option has no effect in the mode. */
+static enum status resolve_mode(struct settings *settings, struct error *error)
+{
+    const char *selector = NULL;
+    settings->mode = MODE_CONVERT;
+    for (const struct option *row = global_options; row->type != OPTION_END; row++) {
+        if (!row->selects || !is_given(settings, row))
+            continue;
+        if (selector)
+            return fail(error, STATUS_USAGE, "--%s and --%s cannot be used together; use one", selector,
+                        row->name);
+        selector = row->name;
+        settings->mode = row->selects;
+    }
+    if ((settings->mode & MODE_INFO) != 0)
+        settings->mode = settings->measure ? MODE_MEASURE : MODE_INFO;
+    for (const struct option *row = global_options; row->type != OPTION_END; row++) {
+        if (!is_given(settings, row) || (option_modes(row) & settings->mode) != 0)
+            continue;
+        if (!selector)
+            return fail(error, STATUS_USAGE, "--%s requires --%s", row->name, mode_name(option_modes(row)));
+        return fail(error, STATUS_USAGE, "--%s has no effect with --%s; leave it out", row->name, selector);
+    }
+    return STATUS_OK;
+}
+
+/* Fails for several devices, a list of numbers or all, in a mode for one device. --warm knows all. */
+static enum status check_device(const struct settings *settings, struct error *error)
+{
+    const char *name = settings->device;
+    const bool is_list = strchr(name, ',') && strspn(name, "0123456789,") == strlen(name),
+               is_all = strcasecmp(name, "all") == 0 && settings->mode != MODE_WARM;
+    if ((settings->mode & (MODE_MEASURE | MODE_SELFTEST | MODE_WARM)) == 0 || (!is_list && !is_all))
+        return STATUS_OK;
+    return fail(error, STATUS_USAGE, "--device %s: --%s takes one device; run it for each", name,
+                settings->mode == MODE_MEASURE ? "measure" : mode_name(settings->mode));
+}
+
 enum status settings_resolve(struct settings *settings, struct error *error)
 {
+    if (resolve_mode(settings, error) != STATUS_OK || check_device(settings, error) != STATUS_OK)
+        return STATUS_USAGE;
     if (settings->ends_in_nul && settings->files_from == NULL)
         return fail(error, STATUS_USAGE, "--null requires --files-from");
-    if (settings->measure && settings->info == INFO_ABSENT)
-        return fail(error, STATUS_USAGE,
-                    "--measure requires --info; in a chain, --denoise -v prints the noise");
-    const char *unused = settings->trace                          ? "--trace"
-                         : settings->timing.form != TIMING_ABSENT ? "--timing"
-                         : settings->dry_run                      ? "--dry-run"
-                         : settings->resume                       ? "--resume"
-                         : settings->in_place                     ? "--in-place"
-                         : settings->memory_limit > 0             ? "--memory-limit"
-                         : settings->report && !settings->check   ? "--report"
-                                                                  : NULL;
-    if (unused && settings_writes_no_output(settings))
-        return fail(error, STATUS_USAGE, "%s has no effect with --%s; leave it out", unused,
-                    settings->info != INFO_ABSENT ? "info"
-                    : settings->check             ? "check"
-                                                  : "compare");
     if (settings->in_place && settings->output)
         return fail(error, STATUS_USAGE, "--in-place and --output cannot be used together; leave one out");
     if (settings->auto_orient && settings->stored_orientation)
@@ -411,18 +490,12 @@ static void print_row(FILE *file, const struct option *row, const void *fields)
     option_print(file, row, fields);
 }
 
-bool settings_print_effects(FILE *file, const struct settings *settings, bool has_stages)
+void settings_print_effects(FILE *file, const struct settings *settings, bool has_stages)
 {
-    static const struct settings none;
-    for (const struct option *row = global_options; row->type != OPTION_END; row++) {
-        bool matters = row->effect == EFFECT_OUTPUT || (row->effect == EFFECT_STAGES && has_stages);
-        bool is_set = row->fallback != NULL;
-        if (matters && !is_set && !option_compare(row, settings, &none, &is_set))
-            return false;
-        if (matters && is_set)
+    for (const struct option *row = global_options; row->type != OPTION_END; row++)
+        if ((row->effect == EFFECT_OUTPUT || (row->effect == EFFECT_STAGES && has_stages)) &&
+            (row->fallback || is_given(settings, row)))
             print_row(file, row, settings);
-    }
-    return true;
 }
 
 void settings_print(FILE *file, const struct settings *settings)
@@ -476,11 +549,6 @@ struct reader_options settings_reader_options(const struct settings *settings)
                                    .max_pixels = settings->max_pixels,
                                    .jobs = settings->jobs,
                                    .spool = settings->environment.spool};
-}
-
-bool settings_writes_no_output(const struct settings *settings)
-{
-    return settings->info != INFO_ABSENT || settings->check || settings->compare != NULL;
 }
 
 bool settings_prints_text(const struct settings *settings)

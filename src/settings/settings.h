@@ -76,6 +76,9 @@ struct shard {
 /* All global options, with the environment. Enums are int because OPTION_CHOICE stores int. Texts are NULL if
  * the option was not given. */
 struct settings {
+    uint64_t given; /* bit i: row i of global_options was given */
+    unsigned mode;  /* enum command_mode, set by settings_resolve */
+
     /* Commands other than processing files. */
     int info;     /* enum info_option */
     bool measure; /* --measure, with --info */
@@ -148,9 +151,6 @@ extern const struct option global_options[];
 /* The value of --compare: fields of struct compare_option. */
 extern const struct option compare_options[];
 
-/* True if --info, --check or --compare was given: the command writes no outputs, so all names are inputs. */
-bool settings_writes_no_output(const struct settings *settings);
-
 /* Return an option by its long name or its letter, or NULL. */
 const struct option *global_find(const char *name);
 const struct option *global_find_letter(char letter);
@@ -159,14 +159,24 @@ const struct option *global_find_letter(char letter);
  * invalid value. */
 enum status settings_init(struct settings *settings, struct error *error);
 
-/* Fails with STATUS_USAGE if options contradict each other. Sets `part`, and clears `verbose` if `quiet` is
- * set. Call it after the last option was parsed. */
+/* Records that a global option was given. */
+void settings_note_given(struct settings *settings, const struct option *row);
+
+/* Returns the modes in which a global option has an effect: `modes`, or MODE_CONVERT by default. */
+unsigned option_modes(const struct option *option);
+
+/* Returns the name, without dashes, of the first option that selects one of these modes; NULL for
+ * MODE_CONVERT. */
+const char *mode_name(unsigned modes);
+
+/* Sets the mode. Fails with STATUS_USAGE if an option has no effect in that mode, or options contradict each
+ * other. Sets `part`, and clears `verbose` if `quiet` is set. Call it after the last option was parsed. */
 enum status settings_resolve(struct settings *settings, struct error *error);
 
 /* Prints the options that change the content of outputs: " --edge clamp --depth 8". Leaves out options that
  * are not given and have no default. Without stages, also leaves out options that only affect stages
- * (EFFECT_STAGES). Returns false if out of memory. */
-bool settings_print_effects(FILE *file, const struct settings *settings, bool has_stages);
+ * (EFFECT_STAGES). */
+void settings_print_effects(FILE *file, const struct settings *settings, bool has_stages);
 
 /* Prints a line for -v, with the options and environment variables that differ from their defaults; nothing
  * if there are none. */

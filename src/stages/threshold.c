@@ -213,7 +213,7 @@ static cl_float window_size(const struct threshold *threshold)
 }
 
 /* Words of each channel that find_extremes() of kernels/moments.cl writes. */
-enum { EXTREMES = 2, MAX_EXTREMES = 4 * EXTREMES };
+enum { EXTREMES = 3, MAX_EXTREMES = 4 * EXTREMES };
 
 /* Enqueues the search for the largest deviation and the smallest sample in some rows of src. */
 static enum status add_extremes(struct run *run, const struct planes *src, const struct planes *moments,
@@ -235,20 +235,22 @@ static float from_sort_key(cl_uint key)
     return value;
 }
 
-/* Waits for the extremes, and stores R and M of channel c in found[2 * c] and found[2 * c + 1]. */
+/* Waits for the extremes, stores R and M of channel c in found[2 * c] and found[2 * c + 1], and counts
+ * missing samples. */
 static enum status read_extremes(struct run *run, const struct threshold *threshold,
-                                 const struct shape *shape, cl_mem words, float found[MAX_EXTREMES],
-                                 struct error *error)
+                                 const struct shape *shape, cl_mem words, float found[8], struct error *error)
 {
     const int colours = shape->channels - shape->alpha;
     cl_uint keys[MAX_EXTREMES] = {0};
-    memset(found, 0, MAX_EXTREMES * sizeof *found);
+    memset(found, 0, 8 * sizeof *found);
     if (device_is_dry_run(run->device))
         return STATUS_OK;
     if (words_read(run->device, words, 0, MAX_EXTREMES, keys, true, error) != STATUS_OK)
         return STATUS_FAILED;
+    for (int c = 0; c < colours; c++)
+        run_count_missing(run, threshold, 0, keys[EXTREMES * c + 2]);
     for (int c = 1; c < colours && !threshold->search.each; c++)
-        for (int i = 0; i < EXTREMES; i++)
+        for (int i = 0; i < 2; i++)
             keys[i] = keys[EXTREMES * c + i] > keys[i] ? keys[EXTREMES * c + i] : keys[i];
     for (int c = 0; c < colours; c++) {
         const cl_uint *key = threshold->search.each ? keys + EXTREMES * c : keys;
@@ -275,8 +277,8 @@ static struct interval next_part(const struct run *run, const struct threshold *
 
 /* Finds R and M of wolf in a picture that is present as a whole, and waits for them. */
 static enum status search_extremes(struct run *run, const struct threshold *threshold,
-                                   const struct shape *shape, const struct planes *src,
-                                   float found[MAX_EXTREMES], struct error *error)
+                                   const struct shape *shape, const struct planes *src, float found[8],
+                                   struct error *error)
 {
     const struct interval rows = rows_full(shape->height);
     struct planes moments;
@@ -314,7 +316,7 @@ static enum status threshold_windows(struct run *run, const void *params, const 
                         .k = (cl_float)threshold->k,
                         .is_niblack = threshold->limit.method == NIBLACK};
     struct planes src, moments;
-    float found[MAX_EXTREMES] = {0};
+    float found[8] = {0};
     if (run_output(run, out, error) != STATUS_OK ||
         window_samples(run, threshold, in, &src, error) != STATUS_OK)
         return STATUS_FAILED;

@@ -184,8 +184,9 @@ def lists():
     for i, options in enumerate((0, 2, 4, 8, 16, 22)):
         yield f"lines{i}", bytes([options]) + "\n".join(names).encode()
         yield f"null{i}", bytes([options | 1]) + "\0".join(names).encode()
-    line = "climg1 0123456789abcdef 6882 1795423676154016495 25500 1795423678133389943 1795423678136324368 62565eea a.png\n"
-    yield "record", b"\x80" + 2 * line.encode() + b"climg1 \n" + line[:90].encode()
+    states = "6882 91 1795423676154016495 1795423676154016495 0a565eea 25500 92 1795423678133389943 1795423678136324368 62565eea"
+    line = f"climg2 0123456789abcdef {states} a.png\n"
+    yield "record", b"\x80" + 2 * line.encode() + b"climg2 \n" + line[:90].encode()
 
 
 def main():

@@ -603,6 +603,90 @@ static void options_of_other_kinds_are_answered(void **state)
            "invert: there is no such file; stages are options: climg INPUT --invert OUTPUT");
 }
 
+/* Each global option with each command: it is accepted, or refused by one sentence. The letters are the
+ * commands that accept the option: convert, info, measure, check, compare, list-devices, selftest, warm. */
+static void options_of_other_commands_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        char letter;
+        const char *text; /* arguments */
+    } commands[] = {{'c', "a.png|b/"},
+                    {'i', "--info|a.png"},
+                    {'m', "--info|--measure|a.png"},
+                    {'k', "--check|a.png"},
+                    {'p', "--compare=r.png|a.png"},
+                    {'l', "--list-devices"},
+                    {'s', "--selftest"},
+                    {'w', "--warm"}};
+    static const struct {
+        const char *text; /* the option with a value */
+        const char *letters;
+    } rows[] = {
+        {"memory=image", "cmw"},
+        {"device=cpu", "cmsw"},
+        {"verify=2", "cw"},
+        {"force", "cmlw"},
+        {"timing", "c"},
+        {"trace=t.json", "c"},
+        {"edge=wrap", "cw"},
+        {"linear", "c"},
+        {"format=png", "c"},
+        {"depth=8", "c"},
+        {"range=auto", "c"},
+        {"compression=fast", "cp"},
+        {"quality=9", "c"},
+        {"lossless", "c"},
+        {"subsampling=auto", "c"},
+        {"progressive", "c"},
+        {"auto-orient", "c"},
+        {"stored-orientation", "c"},
+        {"strip", "c"},
+        {"jobs=1", "cimkp"},
+        {"page=1", "cimkp"},
+        {"output=o/", "c"},
+        {"files-from=list", "cimkp"},
+        {"yes", "c"},
+        {"in-place", "c"},
+        {"recursive", "cimkp"},
+        {"resume", "c"},
+        {"shard=1/2", "cimkp"},
+        {"report=r", "ck"},
+        {"progress=auto", "ck"},
+        {"dry-run", "c"},
+        {"memory-limit=1G", "cm"},
+        {"only=png", "cimkp"},
+        {"no-confine", "cimkplsw"},
+        {"max-pixels=1G", "cimkp"},
+        {"quiet", "cimkplsw"},
+        {"verbose", "cimkplsw"},
+    };
+    size_t options = 0;
+    for (const struct option *row = global_options; row->type != OPTION_END; row++)
+        options += !row->hidden && row->selects == 0;
+    assert_int_equal(options, sizeof rows / sizeof rows[0] + 4); /* --null, --measure, --help, --version */
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (size_t j = 0; j < sizeof commands / sizeof commands[0]; j++) {
+            char text[128] = "", message[128] = "";
+            const bool is_accepted = strchr(rows[i].letters, commands[j].letter) != NULL;
+            text_append(text, sizeof text, "%s|--%s", commands[j].text, rows[i].text);
+            text_append(message, sizeof message, "--%.*s has no effect with %.*s; leave it out",
+                        (int)strcspn(rows[i].text, "="), rows[i].text, (int)strcspn(commands[j].text, "|="),
+                        commands[j].text);
+            if (is_accepted)
+                (void)settings_of(text);
+            else
+                refuse(text, message);
+        }
+    refuse("a.png|b.png|--measure", "--measure requires --info");
+    refuse("a.png|--check|--measure", "--measure has no effect with --check; leave it out");
+    refuse("a.png|--check|--info", "--info and --check cannot be used together; use one");
+    refuse("a.png|--compare=b.png|--invert", "--compare reads files as they are; leave out stages");
+    refuse("a.png|--warm", "--warm processes no files; leave out files and stages");
+    assert_int_equal(settings_of("--info|--measure|a.png").mode, MODE_MEASURE);
+    assert_int_equal(settings_of("-n|a.png").mode, MODE_CONVERT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -630,6 +714,7 @@ int main(void)
         cmocka_unit_test(tables_are_sound),
         cmocka_unit_test(values_of_stages_are_checked),
         cmocka_unit_test(options_of_other_kinds_are_answered),
+        cmocka_unit_test(options_of_other_commands_are_refused),
     };
     for (const struct option *row = environment_variables; row->type != OPTION_END; row++)
         unsetenv(row->name); /* what the user's shell has */

@@ -1,4 +1,4 @@
-# Pages that were merged before a failure are told; pictures that had to be turned are not called floats.
+# Pages that were merged before a failure are told; pictures that have to be turned are, also if others are not.
 printf 'P5 2 2 255\n\310\310\310\310' >good.pgm
 { printf 'P5 2 2 255\nAAAA'; printf 'P5 2 2 255\nBBBB'; printf 'P5 2 2 255\nC'; } >short.pgm
 climg good.pgm short.pgm --stack mean,pages=yes mean.pgm

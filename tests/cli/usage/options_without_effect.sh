@@ -17,3 +17,8 @@ climg --selftest --output x.png
 climg --selftest --files-from list
 climg --list-devices --in-place
 climg --warm --device 0,1
+climg --selftest --device all
+climg --info --measure --device 0,1 in.png
+climg --compare in.png in.png --compression best
+climg in.png --invert --resume -f png >out.png
+climg - --invert --resume out.png <in.png

@@ -226,6 +226,33 @@ def test_damaged_outputs_are_not_done(folder, rng, options):
     assert left_to_do(folder, *options, "--blur", "3") == inputs
 
 
+def test_another_input_of_the_same_size_and_time(folder, rng):
+    """By another name, or under the same one: the checksum decides. What was only touched or copied is not done again."""
+    pictures = [rng.integers(0, 256, (9, 12, 3), dtype=np.uint8) for _ in range(2)]
+    for name, picture in zip(("x.tif", "y.tif"), pictures):
+        harness.write_tiff(folder / name, picture)
+        os.utime(folder / name, (10**9, 10**9))
+    assert (folder / "x.tif").stat().st_size == (folder / "y.tif").stat().st_size
+
+    def makes(name, picture, skipped):
+        told = harness.run("-n", "--resume", name, "--invert", "out.tif", cwd=folder).out
+        assert told.endswith(b": skip (done)\n") == skipped
+        harness.run("--resume", name, "--invert", "out.tif", cwd=folder)
+        assert np.array_equal(harness.read_tiff(folder / "out.tif"), 255 - picture)
+
+    makes("x.tif", pictures[0], False)
+    makes("x.tif", pictures[0], True)
+    makes("y.tif", pictures[1], False)
+    makes("y.tif", pictures[1], True)
+    shutil.copy2(folder / "x.tif", folder / "y.tif")
+    makes("y.tif", pictures[0], False)
+    os.utime(folder / "y.tif")
+    makes("y.tif", pictures[0], True)
+    lines = (folder / ".climg-done").read_text().splitlines()
+    makes("y.tif", pictures[0], True)
+    assert len(lines) == 4 and (folder / ".climg-done").read_text().splitlines() == lines, "the new time is noted, once"
+
+
 def test_what_has_no_line_is_read_to_its_end(folder):
     harness.run("-r", "--resume", "in", "--blur", "2", "--compression", "none", "out", cwd=folder)
     records = list((folder / "out").rglob(".climg-done"))

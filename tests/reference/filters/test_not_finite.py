@@ -127,6 +127,14 @@ def test_denoise_leaves_missing_values_out(tmp_path, rng, chain, channels, form,
 
 
 @every_way
+def test_wolf_counts_missing_values(tmp_path, rng, form, memory):
+    spoilt = spoil(rng, rng.random((90, 120, 3)).astype(np.float32), 3)
+    for slices in (0, 16):
+        _, warned = run_stage(tmp_path, spoilt, "--threshold=wolf", form, memory, slices)
+        assert f"{(~np.isfinite(spoilt)).sum()} values are NaN or infinite, and were left out" in warned, warned
+
+
+@every_way
 def test_background_leaves_missing_values_out(tmp_path, rng, form, memory):
     picture = ndimage.gaussian_filter(rng.random((139, 190, 1)), (4, 4, 0)) + 0.1
     spoilt = spoil(rng, picture.astype(np.float32), 1)

@@ -123,6 +123,22 @@ def test_same_bits(tmp_path, rng, method):
     assert all(np.array_equal(result, results[0], equal_nan=True) for result in results)
 
 
+@pytest.mark.parametrize("channels, dtype", [(1, "uint8"), (3, "uint16"), (4, "uint8"), (3, "uint32"), (1, "float32")])
+def test_some_are_turned(tmp_path, rng, channels, dtype):
+    """By their orientation, whichever is the first; the samples of the others are those of their files."""
+    upright, _ = make_pictures(rng, 3, 21, 34, channels, np.dtype(dtype))
+    stored = [upright[0], np.rot90(upright[1]), upright[2][::-1, ::-1]]  # orientation 6: to be turned by 90 degrees clockwise
+    for order in ((0, 1, 2), (1, 0, 2)):
+        paths = []
+        for i in order:
+            paths.append(tmp_path / f"in{i}.tif")
+            tifffile.imwrite(paths[-1], stored[i] if channels > 1 else stored[i][..., 0], photometric="rgb" if channels > 2 else "minisblack",
+                             planarconfig="contig", extrasamples=["unassalpha"] if channels == 4 else None,
+                             extratags=[(274, 3, 1, (1, 6, 3)[i], True)])
+        harness.run(*paths, "--stack", "max", "--depth", "float", tmp_path / "out.tiff")
+        assert_close(read(tmp_path / "out.tiff"), merged(upright / (1 if dtype == "float32" else np.float64(np.iinfo(dtype).max)), "max"))
+
+
 def test_integers_are_rounded(tmp_path, rng):
     """8 bits of 8 bits: the mean to half a count, the median of an odd number exactly."""
     samples, _ = make_pictures(rng, 5, 21, 34, 3, np.dtype("uint8"))

@@ -132,6 +132,18 @@ def test_limit_that_is_named_is_enough(tmp_path, rng, chain):
     harness.run("in.tif", "--memory-limit", number + unit, *chain, "out.png", cwd=tmp_path)
 
 
+@pytest.mark.parametrize("to", ["out.png", "out.tif", "-"])
+@pytest.mark.parametrize("limit", ["100K", "700K"])
+def test_what_is_decoded_ahead_counts(tmp_path, rng, limit, to):
+    """By a limit that is named, with many threads, also where the output is a pipe and nothing can be done again."""
+    samples = harness.random_samples(rng, harness.Shape(1800, 900, 3, "uint8"))
+    tifffile.imwrite(tmp_path / "in.tif", samples, compression="zlib", rowsperstrip=40)
+    words = ["-j", 16, "in.tif", "--memory-limit", limit, "--median", 2, "-f", "tif" if to == "out.tif" else "png", "-o", to]
+    said = harness.run(*words, cwd=tmp_path, status=1).err
+    words[4] = "".join(re.search(r"needs (\d+) (.)iB", said).groups())
+    harness.run(*words, cwd=tmp_path)
+
+
 def test_second_computation_names_the_whole_limit(tmp_path, rng):
     """The first message is of the chain, the second of --verify, which has half of the limit."""
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, harness.Shape(900, 700, 3, "uint8")))

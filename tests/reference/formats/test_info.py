@@ -113,10 +113,19 @@ def test_one_number_for_the_noise(tmp_path, rng, channels, independent, sigma):
     assert abs(found - sigma) < 0.1 * sigma, text
 
 
-@pytest.mark.parametrize("words", [["--blur", "2"], ["-o", "x.png"]])
-def test_nothing_else_is_done(tmp_path, words):
-    done = harness.run("--info", harness.SAMPLES / "scene.png", *words, cwd=tmp_path, status=2)
-    assert done.err == "climg: --info reads files as they are; leave out stages and --output\n"
+def test_memory_limit(tmp_path):
+    """--measure keeps to the limit; without it, no pixels are in memory, and the option is an error."""
+    big = tmp_path / "big.tif"
+    harness.write_tiff(big, np.zeros((600, 3000, 3), np.float32))
+    said = harness.run("--info", "--measure", "--memory-limit", "64K", big, status=1).err
+    assert "--memory-limit" in said, said
+    harness.run("--info", "--measure", "--memory-limit", "256M", big)
+    assert "no effect" in harness.run("--info", "--memory-limit", "64K", big, status=2).err
+
+
+def test_nothing_else_is_done(tmp_path):
+    done = harness.run("--info", harness.SAMPLES / "scene.png", "--blur", "2", cwd=tmp_path, status=2)
+    assert done.err == "climg: --info reads files as they are; leave out stages\n"
 
 
 def test_noise(tmp_path):

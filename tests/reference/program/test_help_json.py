@@ -86,7 +86,7 @@ def test_ranges_words_and_defaults_are_those_of_the_parser():
     options = {row["name"]: row for row in told["options"]}
     assert options["quality"] | {"help": ""} == {
         "name": "quality", "letter": None, "synopsis": "--quality N", "type": "integer", "value": "N", "needs_value": True, "minimum": 1,
-        "maximum": 100, "words": None, "default": None, "implied": None, "changes": "output",
+        "maximum": 100, "words": None, "default": None, "implied": None, "changes": "output", "modes": ["convert"],
         "writes": False, "help": "", "keys": []}
     assert options["info"]["implied"] == "text" and not options["info"]["needs_value"]
     assert options["memory-limit"]["maximum"] is None and options["memory-limit"]["type"] == "size"
