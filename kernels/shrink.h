@@ -9,12 +9,13 @@
  *     y1   noisy coefficient; w is its denoised value
  *     y2   the parent of y1: the coefficient at the same place and of the same orientation, one level coarser. It is the
  *          parent of 2x2 coefficients
- *     s    standard deviation of the signal, estimated from the 5x5 neighbours of y1
+ *     s    standard deviation of the signal, estimated from the 5x5 neighbours of y1. Measured noise of a colour picture is not
+ *          subtracted (SUBTRACT), and the neighbours of a colour difference include those in brightness (GUIDE)
  *     sn   standard deviation of the noise in the real or the imaginary part of y1. It is half of the standard deviation of
- *          the image's noise on this level (`sigma` of the kernels)
+ *          the image's noise on this level (SIGMA)
  *
  * The formula assumes equal noise in y1 and y2. After demosaicing, the noise of y2 can be twice as strong and would be
- * taken for signal. So if the noise of y2 is stronger, y2 is scaled down until it is equal (parent_share).
+ * taken for signal. So if the noise of y2 is stronger, y2 is scaled down until it is equal (SHARE).
  *
  * Noise by brightness: sn is multiplied by a factor (tones.h). It depends on the brightness of the denoised lowpass of the
  * same level, averaged over the 2x2 samples at the coefficient. The kernel shrink_tones computes a plane of factors for each
@@ -31,17 +32,16 @@
 
 #define NEIGHBOURS 5 /* rows and columns of the window over which energies are averaged */
 
+/* Noise of a level: rows of `pitch` floats, one for each plane (struct noise in src/wavelet/noise.h). */
+#define SIGMA    0 /* standard deviation of the image's noise; 0 for alpha */
+#define SHARE    1 /* factor of |y2|^2 */
+#define SUBTRACT 2 /* factor of sn^2 in the estimate of s^2 */
+#define GUIDE    3 /* factor of the energies of the image's first plane; 0: they are not read */
+
 /* Returns half of the squared magnitude of re + i im. */
 static inline vec energy(vec re, vec im)
 {
     return 0.5f * mad(re, re, im * im);
-}
-
-/* Returns the factor of |y2|^2: (noise / parent_noise)^2 if y2 has stronger noise than y1, else exactly 1. */
-static inline vec parent_share(vec noise, vec parent_noise)
-{
-    const vec ratio = 1.0f - fmax(parent_noise - noise, 0.0f) / fmax(parent_noise, 1e-20f);
-    return ratio * ratio;
 }
 
 /* Returns R^2 = |y1|^2 + |y2|^2 for y1 = re + i im. `parent_square` is |y2|^2 before it is scaled by `share`. */
@@ -64,11 +64,12 @@ static inline vec inverse_root(vec v)
 }
 
 /* Returns max(R - T, 0) / R = max(1 - sqrt(5) sn^2 / (s R), 0). `energies` is the sum of energy() over 5x5, `noise` is sn,
- * `squares` is R^2. The lower bounds keep products from becoming denormal. */
-static inline vec shrink_factor(vec energies, vec noise, vec squares)
+ * `subtract` times sn^2 is subtracted from the mean of the energies, `squares` is R^2. The lower bounds keep products from
+ * becoming denormal. */
+static inline vec shrink_factor(vec energies, vec noise, vec subtract, vec squares)
 {
     const vec noise2 = noise * noise;
-    const vec signal = fmax(mad(energies, 1.0f / (NEIGHBOURS * NEIGHBOURS), -noise2), 1e-18f);
+    const vec signal = fmax(mad(energies, 1.0f / (NEIGHBOURS * NEIGHBOURS), -(subtract * noise2)), 1e-18f);
     return fmax(mad(-2.2360680f * noise2, inverse_root(signal * fmax(squares, 1e-18f)), (vec)(1.0f)), 0.0f);
 }
 

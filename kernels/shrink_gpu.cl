@@ -35,16 +35,15 @@ static inline vec sum_row(__local const vec *at)
 #endif
 }
 
-/* Shrinks the subbands of a level. sigma[sigma_index + c] is the standard deviation of the image's noise in channel c on this
- * level, 0 for alpha; sigma[parent_sigma_index + c] is the one on the parents' level. The coarsest level has no parents: then
- * parent_sigma_index is -1, and `parents` may be any planes, which are not read. `tones` has one plane of noise factors per
- * image, for its tone_channels channels. If tone_channels is 0, `tones` is not read and the factor is 1.
+/* Shrinks the subbands of a level. The rows of its noise (shrink.h) begin at noise_index. The coarsest level has no parents:
+ * then has_parents is 0, and `parents` may be any planes, which are not read. An image has image_channels planes. If by_tone is not
+ * 0, `tones` has one plane of noise factors per image; otherwise it is not read and the factor is 1.
  *
  * Grid: x counts groups of columns, y planes of all subbands, z groups of rows. With rows outermost, all subbands of the last
  * rows are written last and are still in the cache for the next kernel, which reads them together. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const float *sigma, int sigma_index,
-       int parent_sigma_index, PLANES_IN(tones), int tone_channels)
+shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const float *noise, int noise_index, int pitch,
+       int has_parents, int image_channels, PLANES_IN(tones), int by_tone)
 {
     __local vec sums[OUTPUTS][GROUP];
     __local int rows[WINDOW];
@@ -55,6 +54,15 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
     const int subband = z / channels, channel = z % channels;
 #endif
     const int re_at = PLANE_INDEX(2 * subband, channel, channels), im_at = PLANE_INDEX(2 * subband + 1, channel, channels);
+    __global const float *own = noise + noise_index + channel;
+#ifdef IMAGES
+    const vec mean_noise = 0.5f * vload4(0, own + SIGMA * pitch), share = vload4(0, own + SHARE * pitch);
+    const vec subtract = vload4(0, own + SUBTRACT * pitch), guide = vload4(0, own + GUIDE * pitch);
+#else
+    const float mean_noise = 0.5f * own[SIGMA * pitch], guide = own[GUIDE * pitch];
+    const vec share = own[SHARE * pitch], subtract = own[SUBTRACT * pitch];
+    const int to_first = channel % image_channels; /* planes from the image's first one */
+#endif
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first vec */
     const int y0 = dst_at.first_row + get_group_id(2) * OUTPUTS;
     const struct padded_axis across = {subbands_at.width, 0, subbands_at.width};
@@ -70,6 +78,15 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         const vec a = load(PLANES_ARG(subbands), column, rows[j], re_at);
         const vec b = load(PLANES_ARG(subbands), column, rows[j], im_at);
         energies[j] = energy(a, b);
+#ifdef IMAGES
+        energies[j] = mad(guide, (vec)(energies[j].x), energies[j]);
+#else
+        if (guide > 0.0f)
+            energies[j] = mad((vec)(guide),
+                              energy(load(PLANES_ARG(subbands), column, rows[j], re_at - to_first),
+                                     load(PLANES_ARG(subbands), column, rows[j], im_at - to_first)),
+                              energies[j]);
+#endif
         if (r >= 0 && r < OUTPUTS)
             re[r] = a, im[r] = b;
     }
@@ -83,16 +100,9 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     mirror_columns(sums[0], OUTPUTS, across, first * LANES);
-#ifdef IMAGES
-    const vec noise = 0.5f * vload4(0, sigma + sigma_index);
-    const vec parent_noise = 0.5f * vload4(0, sigma + max(parent_sigma_index, 0));
-#else
-    const float noise = 0.5f * sigma[sigma_index + channel], parent_noise = 0.5f * sigma[max(parent_sigma_index, 0) + channel];
-#endif
     /* Sums along x and shrinks. A work-item writes the outputs of tile_index(): in buffers in its own column, in images in
      * another one, whose coefficients are loaded again. Loading tones and parents before the barrier took 1.2 times as long on
      * an H200: their registers leave room for fewer groups. */
-    const vec share = parent_share(noise, parent_noise);
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
         const int2 index = tile_index(j * GROUP + item, OUTPUTS);
@@ -102,13 +112,13 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
 #ifdef IMAGES
         re[j] = load(PLANES_ARG(subbands), x, y, re_at), im[j] = load(PLANES_ARG(subbands), x, y, im_at);
 #endif
-        vec parent_square = 0.0f, own_noise = noise;
-        if (parent_sigma_index >= 0)
+        vec parent_square = 0.0f, local_noise = mean_noise;
+        if (has_parents)
             parent_square = load_parent_squares(PLANES_ARG(parents), x, y, re_at, im_at);
-        if (tone_channels > 0)
-            own_noise *= load(PLANES_ARG(tones), x, y, channel / tone_channels);
+        if (by_tone)
+            local_noise *= load(PLANES_ARG(tones), x, y, channel / image_channels);
         const vec squares = sum_squares(re[j], im[j], share, parent_square);
-        const vec factor = shrink_factor(sum_row(&sums[r][at]), own_noise, squares);
+        const vec factor = shrink_factor(sum_row(&sums[r][at]), local_noise, subtract, squares);
         store(PLANES_ARG(dst), x, y, re_at, factor * re[j]);
         store(PLANES_ARG(dst), x, y, im_at, factor * im[j]);
     }

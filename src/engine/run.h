@@ -81,7 +81,6 @@ struct image_noise {
      * on this level; full scale is 1. Level 1 is the finest. Channels are opponent colours, or RGB if
      * is_separate. */
     float sigma[MAX_LEVELS][4];
-    float factor; /* the shrinkage uses factor * sigma */
     /* tones[k]: noise at brightness (k + 0.5) / NOISE_TONES, divided by `sigma`. All 0: it does not vary. */
     float tones[NOISE_TONES];
     bool is_found;    /* false: the image has no estimate, for example because all its pixels are equal */

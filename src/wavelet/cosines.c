@@ -36,6 +36,7 @@ static enum status refine_band(struct run *run, const struct noise *noise, const
     const cl_int columns = (dst->width - 1) / STEP + BLOCK_SIDE / STEP;
     const cl_int first = rows.begin / STEP * STEP - (BLOCK_SIDE - STEP);
     const cl_int2 range = {{rows.begin, rows.end}};
+    const cl_int tone_channels = noise->by_tone ? noise->channels : 0;
     const cl_int count = (rows.end - 1 - first) / STEP + 1;
     struct planes blocks = {.memory = MEMORY_BUFFER,
                             .width = columns * BLOCK_FLOATS,
@@ -54,7 +55,7 @@ static enum status refine_band(struct run *run, const struct noise *noise, const
     enum status status =
         LAUNCH(run->device, &work, error, ARG_PLANES(noisy), ARG_PLANES(pilot), ARG_MEMORY(blocks.object),
                ARG(columns), ARG(count), ARG(at.pitch), ARG(at.plane_rows), ARG(first),
-               ARG_MEMORY(noise->variances), ARG(noise->tone_channels), ARG_MEMORY(noise->tones));
+               ARG_MEMORY(noise->variances), ARG(tone_channels), ARG_MEMORY(noise->tones));
     /* Each pixel becomes the weighted mean of the 16 blocks that cover it. */
     work.kernel = "cosine_mean";
     work.width = (dst->width + STEP - 1) / STEP;

@@ -32,6 +32,23 @@ enum {
     COSINES = 8 /* frequencies of a block along an axis: SIDE in kernels/cosines.cl */
 };
 
+/* Rows of a level in struct noise's `levels`, as in kernels/shrink.h. */
+enum {
+    ROW_SIGMA,    /* standard deviation of white noise that is as strong there; full scale is 1 */
+    ROW_SHARE,    /* factor of the parents' energy: 1, or less if their noise is stronger */
+    ROW_SUBTRACT, /* 1: the noise is subtracted from the neighbours' energy, 0: it is not */
+    ROW_GUIDE,    /* factor of the energy of brightness, which is added to a colour difference's */
+    NOISE_ROWS
+};
+
+/* The shrinkage of colour pictures whose noise was measured. A camera's noise differs from place to place,
+ * and its estimate is off by a factor of up to 1.5. If it is subtracted from the neighbours' energy, places
+ * with more noise keep it. So it is not, and the noise is multiplied instead. Colour differences have little
+ * detail that brightness has not, so that the latter's energy, in units of its noise, counts with a small
+ * weight. */
+static const double BRIGHTNESS_FACTOR = 1.28, COLOUR_FACTOR = 1.42;
+static const float GUIDE_WEIGHT = 0.04F;
+
 /* Factor of the noise variance for quality=high, below 1 because the pilot lacks some of the signal. */
 static const float COSINE_FACTOR = 0.8F;
 
@@ -48,7 +65,7 @@ static const float WHITE_NOISE[][NOISE_LEVELS] = {{1.007288F, 0.977969F, 0.98309
 
 cl_int noise_index(const struct noise *noise, int level)
 {
-    return (level - 1) * noise->pitch;
+    return (level - 1) * NOISE_ROWS * noise->pitch;
 }
 
 /* Returns the noise (standard deviation) of a channel at frequency k of a block of 8 x 8 cosines, which is
@@ -76,25 +93,45 @@ static float frequency_noise(const struct shape *shape, const struct image_noise
     return between > octave ? between : octave;
 }
 
+/* Sets the rows of a level for a channel of an image. `values` points to the channel in the level's first
+ * row. `factor` multiplies the noise. `measured`: it was measured in a colour picture. */
+static void set_level(const struct shape *shape, const struct image_noise *image, int level, int channel,
+                      double factor, bool measured, float *values, int pitch)
+{
+    const float own = image->sigma[level][channel], first = image->sigma[level][0];
+    const float parent = !image->is_white && level + 1 < shape->levels ? image->sigma[level + 1][channel] : 0;
+    const float ratio = parent > own ? own / parent : 1;
+    const bool is_difference = measured && !image->is_separate && channel > 0;
+    const float colour_ratio = is_difference && first > 0 ? own / first : 0;
+    values[ROW_SIGMA * pitch] = (float)(factor * (double)own);
+    values[ROW_SHARE * pitch] = ratio * ratio;
+    values[ROW_SUBTRACT * pitch] = measured ? 0 : 1;
+    values[ROW_GUIDE * pitch] = GUIDE_WEIGHT * colour_ratio * colour_ratio;
+}
+
 enum status noise_set(struct run *run, const struct shape *shape, const struct image_noise *images,
                       double strength, struct noise *noise, struct error *error)
 {
     const int planes = shape_planes(shape), pitch = planes > TEXEL_CHANNELS ? planes : TEXEL_CHANNELS;
-    const size_t sigmas = (size_t)pitch * (size_t)shape->levels, frequencies = (size_t)pitch * COSINES,
-                 tones = NOISE_TONES * (size_t)shape->images;
-    float *values = allocate_zeroed(sigmas + frequencies + tones, sizeof *values, "the noise", error);
+    const size_t rows = (size_t)pitch * NOISE_ROWS * (size_t)shape->levels,
+                 frequencies = (size_t)pitch * COSINES, tones = NOISE_TONES * (size_t)shape->images;
+    float *values = allocate_zeroed(rows + frequencies + tones, sizeof *values, "the noise", error);
     if (!values)
         return STATUS_FAILED;
-    float *variances = values + sigmas, *curves = variances + frequencies;
-    *noise = (struct noise){.pitch = pitch, .parent_offset = images->is_white ? 0 : pitch};
+    float *variances = values + rows, *curves = variances + frequencies;
+    *noise = (struct noise){.channels = shape->channels, .pitch = pitch};
     for (int i = 0; i < shape->images; i++) {
         const struct image_noise *image = &images[i];
-        const double factor = strength * (double)image->factor;
+        const bool measured = shape_is_colour(shape) && !image->is_white;
         /* Set the noise of each channel and level, and the variance of each channel and frequency. */
         for (int c = 0; c < shape->channels - shape->alpha; c++) {
             const int plane = i * shape->channels + c;
+            const double factor = strength * (!measured                      ? 1
+                                              : c > 0 && !image->is_separate ? COLOUR_FACTOR
+                                                                             : BRIGHTNESS_FACTOR);
             for (int level = 0; level < shape->levels; level++)
-                values[level * pitch + plane] = (float)(factor * (double)image->sigma[level][c]);
+                set_level(shape, image, level, c, factor, measured,
+                          &values[level * NOISE_ROWS * pitch + plane], pitch);
             for (int k = 0; k < COSINES; k++) {
                 const float sigma = (float)(factor * (double)frequency_noise(shape, image, c, k));
                 variances[plane * COSINES + k] = COSINE_FACTOR * sigma * sigma;
@@ -106,9 +143,9 @@ enum status noise_set(struct run *run, const struct shape *shape, const struct i
         for (int k = 1; k < NOISE_TONES; k++)
             curve[k] = image->tones[k] - image->tones[k - 1];
         if (image->tones[0] > 0)
-            noise->tone_channels = shape->channels;
+            noise->by_tone = 1;
     }
-    enum status status = run_constants(run, values, sigmas, &noise->sigma, error);
+    enum status status = run_constants(run, values, rows, &noise->levels, error);
     if (status == STATUS_OK)
         status = run_constants(run, variances, frequencies, &noise->variances, error);
     if (status == STATUS_OK)
@@ -120,7 +157,7 @@ enum status noise_set(struct run *run, const struct shape *shape, const struct i
 void noise_white(const struct shape *shape, double sigma, struct image_noise *images)
 {
     for (int i = 0; i < shape->images; i++) {
-        images[i] = (struct image_noise){.factor = 1, .is_white = true};
+        images[i] = (struct image_noise){.is_white = true};
         for (int level = 0; level < shape->levels; level++)
             for (int c = 0; c < shape->channels - shape->alpha; c++)
                 images[i].sigma[level][c] =

@@ -34,18 +34,17 @@
 
 /* Noise on the device, for the kernels of shrinkage. */
 struct noise {
-    cl_mem sigma;     /* a float for each plane of level 1, then of level 2 and so on: the standard deviation
-                         of white noise that is as strong there; full scale is 1; 0: do not shrink */
+    cl_mem levels;    /* for each level NOISE_ROWS rows, which have a float for each plane (noise.c) */
     cl_mem variances; /* for each plane eight floats: 0.8 times the variance of the noise at the frequencies 0
                          to 7 of a block of 8 x 8 cosines (kernels/cosines.cl) */
     cl_mem tones;     /* the curve of each image (kernels/tones.h): its first value, then differences to the
                          next ones */
-    cl_int tone_channels; /* planes of an image, which share its curve; 0: no image has a curve */
-    cl_int pitch;         /* floats from level to level, in sigma */
-    cl_int parent_offset; /* floats from a level to its parents' level, in sigma; 0: equal noise is assumed */
+    cl_int by_tone;   /* 0: no image has a curve */
+    cl_int channels;  /* planes of an image */
+    cl_int pitch;     /* floats from row to row, in levels */
 };
 
-/* Returns the index in noise->sigma of a level's first plane. Levels count from 1. */
+/* Returns the index in noise->levels of a level's first row. Levels count from 1. */
 cl_int noise_index(const struct noise *noise, int level);
 
 /* Copies the noise of all images of `shape`, times `strength`, to the device. The memory objects of *noise

@@ -29,10 +29,6 @@ enum {
 
 #include "wavelet/noise_model.h"
 
-/* Factor of the measured noise of colour pictures, for the highest PSNR (docs/denoising.md): the noise of a
- * camera is stronger in some places than on average. */
-static const float COLOUR_FACTOR = 1.03F;
-
 /* Shares of the quantiles: flat places, the median, and places with texture. Without the last one, texture
  * that is the same everywhere looks like coarse noise. As in kernels/noise.cl. */
 static const double QUANTILE_SHARES[QUANTILES] = {0.05, 0.5, 0.85};
@@ -296,7 +292,7 @@ struct image_noise noise_estimate(const struct shape *shape, const struct energy
 {
     const int planes = counted_planes(shape), levels = shape->levels,
               colours = shape->channels - shape->alpha;
-    struct image_noise noise = {.factor = 1}, separate = {.factor = 1, .is_separate = true};
+    struct image_noise noise = {.is_found = false}, separate = {.is_separate = true};
     struct features features[6];
     for (int p = 0; p < planes; p++) {
         features[p] = find_features(shape, counts + p * CLASSES, p < 3 ? 1 : 2);
@@ -323,7 +319,6 @@ struct image_noise noise_estimate(const struct shape *shape, const struct energy
     if (empty == 1 || empty == 2 || strongest > MAX_NOISE_RATIO * weakest)
         return separate;
     /* Opponent colours, each with the other two. */
-    noise.factor = COLOUR_FACTOR;
     for (int c = 0; c < 3; c++) {
         const struct features *others[2] = {&features[c > 0 ? 0 : 1], &features[c > 0 ? 0 : 2]};
         apply_model(c > 0, &features[c], others, levels, noise.sigma, c);

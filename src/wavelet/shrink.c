@@ -96,14 +96,14 @@ static enum status compute_tones(struct run *run, const struct noise *noise, int
      * the first. `scale` converts the sum of 2 x 2 lowpass samples to brightness, 0 to 1. */
     const double white = 1.7320508075688772 * (1 << (level - 1));
     const cl_float scale = (cl_float)(0.25 / white);
-    const int images = lowpass->channels / noise->tone_channels;
+    const int images = lowpass->channels / noise->channels;
     if (run_scratch(run, subbands->width, subbands->height, rows, 1, images, tones, error) != STATUS_OK)
         return STATUS_FAILED;
     struct kernel_launch work =
         run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "shrink_gpu", "shrink_tones", tones);
     work.calls_noinline = run_is_cpu(run);
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(tones), ARG(scale),
-                  ARG(noise->tone_channels), ARG_MEMORY(noise->tones));
+                  ARG(noise->channels), ARG_MEMORY(noise->tones));
 }
 
 /* Shrinks the rows of a level that dst has, in two kernels: energies, then coefficients. `parents` and
@@ -112,8 +112,7 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
                               const struct planes *subbands, const struct planes *parents,
                               const struct planes *tones, const struct planes *dst, struct error *error)
 {
-    const cl_int tone_channels = tones ? noise->tone_channels : 0;
-    cl_int at = noise_index(noise, level), parents_at = parents ? at + noise->parent_offset : -1;
+    const cl_int at = noise_index(noise, level), has_parents = parents != NULL, by_tone = tones != NULL;
     struct interval out = {dst->first_row, dst->first_row + dst->rows};
     struct planes energies;
     parents = parents ? parents : subbands;
@@ -122,13 +121,15 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
         return STATUS_FAILED;
     struct kernel_launch work = run_work(run, "dtcwt_cpu", "shrink_energy", &energies);
     work.calls_noinline = true;
-    if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies),
+               ARG_MEMORY(noise->levels), ARG(at), ARG(noise->pitch), ARG(noise->channels)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "shrink";
     work.height = dst->rows;
-    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents),
-                                ARG_PLANES(&energies), ARG_PLANES(dst), ARG_MEMORY(noise->sigma), ARG(at),
-                                ARG(parents_at), ARG_PLANES(tones), ARG(tone_channels));
+    enum status status =
+        LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(&energies),
+               ARG_PLANES(dst), ARG_MEMORY(noise->levels), ARG(at), ARG(noise->pitch), ARG(has_parents),
+               ARG(noise->channels), ARG_PLANES(tones), ARG(by_tone));
     run_scratch_release(run, &energies);
     return status;
 }
@@ -138,12 +139,11 @@ static enum status shrink_gpu(struct run *run, const struct noise *noise, int le
                               const struct planes *subbands, const struct planes *parents,
                               const struct planes *tones, const struct planes *dst, struct error *error)
 {
-    const cl_int tone_channels = tones ? noise->tone_channels : 0;
+    const cl_int at = noise_index(noise, level), has_parents = parents != NULL, by_tone = tones != NULL;
     const bool is_image = run->memory == MEMORY_IMAGE;
     /* Columns of a vec, and vecs on each side of a group that only supply neighbours. */
     const int vec_columns = is_image ? 1 : GPU_LANES, halo = is_image ? RADIUS : 1;
     int planes = planes_depth(dst) / 2; /* a subband has two layers */
-    cl_int at = noise_index(noise, level), parents_at = parents ? at + noise->parent_offset : -1;
     struct kernel_launch work = run_configured(run, "shrink_gpu", &shrink_configs, dst);
     parents = parents ? parents : subbands;
     tones = tones ? tones : subbands;
@@ -152,7 +152,8 @@ static enum status shrink_gpu(struct run *run, const struct noise *noise, int le
     work.height = planes;
     work.depth = row_groups;
     return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(dst),
-                  ARG_MEMORY(noise->sigma), ARG(at), ARG(parents_at), ARG_PLANES(tones), ARG(tone_channels));
+                  ARG_MEMORY(noise->levels), ARG(at), ARG(noise->pitch), ARG(has_parents),
+                  ARG(noise->channels), ARG_PLANES(tones), ARG(by_tone));
 }
 
 /* Shrinks one level on either kind of device. */
@@ -197,7 +198,7 @@ static enum status shrink_strip(struct run *run, const struct noise *noise, cons
     const struct planes *noisy = &in->planes[level],
                         *parents = level < MAX_LEVELS && noisy[1].width > 0 ? noisy + 1 : NULL;
     struct interval wanted = dtcwt_subband_rows(&in->shape, level, strip);
-    const bool by_tone = noise->tone_channels > 0;
+    const bool by_tone = noise->by_tone != 0;
     struct planes clean, tones;
     enum status status = scratch_like(run, noisy, wanted, SUBBAND_LAYERS, &clean, error);
     if (status == STATUS_OK && by_tone)

@@ -133,8 +133,9 @@ def true_noise(noisy, clean):
 
 
 def shrunk(noisy, noise):
-    planes = [dualtree.inverse(shrink(dualtree.forward(plane, LEVELS, pad_at_end=True), sigmas, found=True), plane.shape, pad_at_end=True)
-              for plane, sigmas in zip(np.moveaxis(noisy @ OPPONENT.T, 2, 0), noise)]
+    pyramids = [dualtree.forward(plane, LEVELS, pad_at_end=True) for plane in np.moveaxis(noisy @ OPPONENT.T, 2, 0)]
+    planes = [dualtree.inverse(shrink(pyramid, sigmas, True, (pyramids[0], noise[0])), noisy.shape[:2], pad_at_end=True)
+              for pyramid, sigmas in zip(pyramids, noise)]
     return np.clip(np.stack(planes, axis=2) @ OPPONENT, 0, 1)
 
 

@@ -35,7 +35,6 @@ import dualtree  # noqa: E402
 from shrinkage import MODELS, OPPONENT, features, live_cells, shrink  # noqa: E402
 
 LEVELS, SIDE, COUNT = 6, 448, 255
-FACTOR = 1.03                                 # of the noise of colour pictures: COLOUR_FACTOR in noise_estimate.c
 LEAST = 0.5 / COUNT                           # true noise below counts as so much
 USUAL = np.array([-2, -1, -0.5, 0, 0.5, 1, 1.5])  # strengths: powers of 2 times the true noise, and 0
 CLEAN = np.array([-1, 0, 1, 2, 3, 4, 5])      # for clean pictures: of LEAST
@@ -61,9 +60,9 @@ def variants(scene, rng):
     yield "N", scene, scene
 
 
-def contributions(pyramid, noise, shape):
-    """The picture as a sum of its lowpass and its shrunk levels."""
-    shrunk = shrink(pyramid, np.maximum(noise, 1e-9), found=True).highpasses
+def contributions(pyramid, noise, first, shape):
+    """The picture as a sum of its lowpass and its shrunk levels. `first`: pyramid and noise of brightness."""
+    shrunk = shrink(pyramid, np.maximum(noise, 1e-9), True, first).highpasses
     return [level_alone(shrunk, level, shape) for level in range(LEVELS)]
 
 
@@ -84,17 +83,18 @@ def measure(noisy, clean):
     powers = np.maximum(true, LEAST)[..., None] * np.append(0, 2.0**(CLEAN if without else USUAL))
     cells = live_cells(noisy, LEVELS)
     found, changes, errors = [], np.zeros((3, LEVELS, 8)), np.zeros(3)
-    for p, (plane, aim) in enumerate(zip(planes, right)):
-        pyramid = dualtree.forward(plane, LEVELS, pad_at_end=True)
+    pyramids = [dualtree.forward(plane, LEVELS, pad_at_end=True) for plane in planes]
+    first = pyramids[0], base[0]
+    for p, (plane, pyramid, aim) in enumerate(zip(planes, pyramids, right)):
         found.append(features(pyramid.highpasses, "near_sym_a", [c[..., 3] for c in cells])[0])
-        parts = contributions(pyramid, base[p], plane.shape)
+        parts = contributions(pyramid, base[p], first, plane.shape)
         nothing = tuple(np.zeros_like(b) for b in pyramid.highpasses)
         rest = dualtree.inverse(dualtree.Pyramid(pyramid.lowpass, nothing), plane.shape, pad_at_end=True) + sum(parts) - aim
         errors[p] = np.mean(rest**2)
         for level, k in np.ndindex(LEVELS, 8):
             noise = base[p].copy()
             noise[level] = powers[p, level, k]
-            changed = level_alone(shrink(pyramid, np.maximum(noise, 1e-9), found=True).highpasses, level, plane.shape)
+            changed = level_alone(shrink(pyramid, np.maximum(noise, 1e-9), True, first).highpasses, level, plane.shape)
             changes[p, level, k] = np.mean((rest - parts[level] + changed)**2) - errors[p]
     return np.array(found), np.log(np.maximum(true, LEAST)), changes, errors.sum(), without
 
@@ -148,7 +148,7 @@ class Pictures:
                       for c in range(3)], axis=1)
         v += self.alone * (self.middle - v)
         raised = self.white * (self.flat > v)
-        return np.log(2 * FACTOR) + (v + raised * (self.flat - v)) / 2, (1 - self.alone) * (1 - raised) / 2
+        return np.log(2) + (v + raised * (self.flat - v)) / 2, (1 - self.alone) * (1 - raised) / 2
 
     def psnr(self, strengths):
         """PSNR of each picture, and its derivative by the logarithm of each strength."""

@@ -233,11 +233,12 @@ def shrink(pyramids, sigma):
     colour = shrinkage.OPPONENT if len(pyramids) == 3 else np.eye(len(pyramids))
     opponent = mixed(pyramids, colour)
     if sigma is None:
-        sigmas, separate = shrinkage.used_noise(opponent)
+        sigmas, separate = shrinkage.noise_by_level(opponent)
         assert not separate
     else:
         sigmas = [shrinkage.white_noise(sigma, len(p.highpasses)) for p in pyramids]
-    shrunk = [shrinkage.shrink(p, s, sigma is None) for p, s in zip(opponent, sigmas)]
+    first = (opponent[0], sigmas[0]) if sigma is None and len(pyramids) == 3 else None
+    shrunk = [shrinkage.shrink(p, s, sigma is None, first) for p, s in zip(opponent, sigmas)]
     return [dualtree.Pyramid(p.lowpass, s.highpasses) for p, s in zip(pyramids, mixed(shrunk, colour.T))]
 
 

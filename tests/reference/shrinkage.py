@@ -17,6 +17,8 @@ MODELS = pathlib.Path(__file__).parents[2] / "src/wavelet/noise_model.h"
 SHIFTS = {"near_sym_a": np.zeros(3), "near_sym_b": [0.032, 0.009, -0.004], "legall": [0.498, 0.063, -0.012],
           "antonini": [0.037, 0.012, -0.001]}
 SHARES = (0.05, 0.5, 0.85)
+# Colour pictures with found noise: factors of the noise, and the weight of the energies of brightness in those of colour differences.
+BRIGHTNESS_FACTOR, COLOUR_FACTOR, GUIDE = 1.28, 1.42, 0.04
 TONES, PLACES, LEAST, FIRST_BIN, BINS = 8, 64, (0.1 / 255)**2 / 4, (127 - 32) * 8, 768
 
 
@@ -40,26 +42,33 @@ def white_noise(sigma, levels, biort="near_sym_a"):
     return sigma * np.array(factors + [1] * (levels - len(factors)))
 
 
-def shrink_level(pyramid, sigmas, level, found, factors=1):
-    bands, noise = pyramid.highpasses[level], sigmas[level] / 2 * factors
+def factor_of(pyramid, first):
+    return 1 if first is None else BRIGHTNESS_FACTOR if pyramid is first[0] else COLOUR_FACTOR
+
+
+def shrink_level(pyramid, sigmas, level, found, factors=1, first=None):
+    bands, noise = pyramid.highpasses[level], sigmas[level] / 2 * factors * factor_of(pyramid, first)
     energies, result = local_energy(bands, 5), np.empty_like(bands)
+    if first and pyramid is not first[0] and first[1][level] > 0:
+        energies += GUIDE * (sigmas[level] / first[1][level])**2 * local_energy(first[0].highpasses[level], 5)
     for b in range(6):
         y1, y2 = bands[..., b], 0
         if level + 1 < len(pyramid.highpasses):
             parent = pyramid.highpasses[level + 1][..., b]
             y2 = parent.repeat(2, 0).repeat(2, 1)[:y1.shape[0], :y1.shape[1]]
             y2 = y2 * min(sigmas[level] / sigmas[level + 1], 1) if found and sigmas[level + 1] > 0 else y2
-        signal = np.sqrt(np.maximum(energies[..., b] - noise**2, 1e-20))
+        signal = np.sqrt(np.maximum(energies[..., b] - (0 if first else noise**2), 1e-20))
         r = np.sqrt(np.maximum(np.abs(y1)**2 + np.abs(y2)**2, 1e-20))
         result[..., b] = y1 * np.maximum(r - np.sqrt(5) * noise**2 / signal, 0) / r
     return result
 
 
-def shrink(pyramid, sigma, found=False):
+def shrink(pyramid, sigma, found=False, first=None):
     """Bivariate shrinkage with the local variance of |y|^2 / 2 over 5x5; noise of a part: sigma / 2. sigma: one number, or one
-    for each level. Where it was found, parents whose noise is stronger count less, so that it is as strong."""
+    for each level. Where it was found, parents whose noise is stronger count less, so that it is as strong. `first`: pyramid and noise of
+    brightness for planes of opponent colours whose noise was found, their own for red, green and blue; then it is not subtracted from the local variance."""
     sigmas = np.broadcast_to(sigma, len(pyramid.highpasses))
-    return dualtree.Pyramid(pyramid.lowpass, tuple(shrink_level(pyramid, sigmas, level, found) for level in range(len(sigmas))))
+    return dualtree.Pyramid(pyramid.lowpass, tuple(shrink_level(pyramid, sigmas, level, found, first=first) for level in range(len(sigmas))))
 
 
 def factor_at(brightness, curve):
@@ -76,7 +85,7 @@ def shrink_by_tone(pyramids, noise, curve, shape, pad_at_end):
             if level not in factors:
                 blocks = low[0::2, 0::2] + low[0::2, 1::2] + low[1::2, 0::2] + low[1::2, 1::2]
                 factors[level] = factor_at(blocks / (4 * 2**level * np.sqrt(3)), curve)
-            return shrink_level(pyramid, sigmas, level, True, factors[level])
+            return shrink_level(pyramid, sigmas, level, True, factors[level], (pyramids[0], noise[0]))
         planes.append(dualtree.inverse(pyramid, shape, pad_at_end=pad_at_end, change=change))
     return planes
 
@@ -116,19 +125,21 @@ def denoise(picture, sigma, levels, quality="normal", pad_at_end=True):
     pyramids = [dualtree.forward(planes[..., c], levels, pad_at_end=pad_at_end) for c in range(colours)]
     separate, curve = False, np.ones(TONES)
     if sigma is None:
-        sigmas, separate = used_noise(pyramids, picture=own if pad_at_end else None)
+        sigmas, separate = noise_by_level(pyramids, picture=own if pad_at_end else None)
         curve = tone_curve(pyramids, own, sigmas) if pad_at_end and colours == 3 and not separate else curve
     else:
         sigmas = [white_noise(sigma, levels)] * colours
     if separate:
         planes, pyramids = own, [dualtree.forward(own[..., c], levels, pad_at_end=pad_at_end) for c in range(colours)]
+    first = [(pyramids[c if separate else 0], sigmas[c if separate else 0]) if colours == 3 and sigma is None else None for c in range(colours)]
     if (curve != 1).any():
         clean = np.stack(shrink_by_tone(pyramids, sigmas, curve, picture.shape[:2], pad_at_end), axis=2)
     else:
-        clean = np.stack([dualtree.inverse(shrink(p, s, sigma is None), picture.shape[:2], pad_at_end=pad_at_end) for p, s in zip(pyramids, sigmas)], axis=2)
+        clean = np.stack([dualtree.inverse(shrink(p, s, sigma is None, f), picture.shape[:2], pad_at_end=pad_at_end)
+                          for p, s, f in zip(pyramids, sigmas, first)], axis=2)
     if quality == "high":
-        clean = np.stack([refine(planes[..., c], clean[..., c], s, sigma is None, clean[..., 0] / np.sqrt(3), curve)
-                          for c, s in enumerate(sigmas)], axis=2)
+        clean = np.stack([refine(planes[..., c], clean[..., c], factor_of(pyramids[c], first[c]) * np.array(s), sigma is None,
+                                 clean[..., 0] / np.sqrt(3), curve) for c, s in enumerate(sigmas)], axis=2)
     clean = clean @ OPPONENT if colours == 3 and not separate else clean
     return np.concatenate([clean, picture[..., colours:]], axis=2)
 
@@ -213,12 +224,6 @@ def features(highpasses, biort, cells, every=1):
     rows += [rows[-1]] * (6 - len(rows))
     rows[0] = rows[0] + shift
     return np.ravel(rows), found
-
-
-def used_noise(pyramids, biort="near_sym_a", picture=None):
-    """Returns the noise to shrink by: more than the mean in colour, as a camera's noise is stronger in some places."""
-    noise, separate = noise_by_level(pyramids, biort, picture)
-    return noise * (1.03 if len(pyramids) == 3 and not separate else 1), separate
 
 
 def model_noise(model, own, found, others, levels):

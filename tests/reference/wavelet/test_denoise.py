@@ -13,7 +13,7 @@ import camera
 import dualtree
 import harness
 from harness import MEMORIES, Shape
-from shrinkage import OPPONENT, denoise, noise_by_level, shrink, tone_curve, used_noise
+from shrinkage import OPPONENT, denoise, noise_by_level, shrink, tone_curve
 
 SIGMAS = (10, 15, 20, 25, 30)
 # PSNR in dB that the method reaches with known noise, by the picture's name and mean brightness: PyWavelets 1.1 and 1.4 have
@@ -93,7 +93,7 @@ def test_noise_by_brightness(tmp_path, rng, monkeypatch, size, kernels, quality,
     harness.write_tiff(tmp_path / "in.tif", picture)
     context = str(harness.run("-m", memory, tmp_path / "in.tif", f"--denoise=quality={quality}", tmp_path / "out.tif"))
     pyramids = [dualtree.forward(plane, 6, pad_at_end=True) for plane in np.moveaxis(picture @ OPPONENT.T, 2, 0)]
-    curve = tone_curve(pyramids, picture, used_noise(pyramids, picture=picture)[0])
+    curve = tone_curve(pyramids, picture, noise_by_level(pyramids, picture=picture)[0])
     assert max(curve) > 1.5 * min(curve), curve
     error = np.abs(harness.read_tiff(tmp_path / "out.tif").reshape(picture.shape) - denoise(picture.astype(float), None, 6, quality)).max()
     assert error <= FULL_SCALE_TOLERANCE, f"off by {error:.3g}\n{context}"
