@@ -1,6 +1,6 @@
 /* Merges pictures of different focus (src/wavelet/focus.h): the weighted mean of their subbands, picture by picture.
  *
- *     focus_energy    brightness of a picture's coefficients, squared and divided by the noise; adds the mean of all orientations
+ *     focus_energy    brightness of a picture's coefficients, squared, plus the mean of all orientations; divided by the noise
  *     focus_add_finer adds the sum of 2x2 energies of the next finer level, of the same orientation
  *     focus_coarsen   mean of 2x2 energies and of all orientations, for the next coarser level
  *     focus_add       adds the coefficients with the weight exp(t), where t is the weighted mean of 3x3 of these energies

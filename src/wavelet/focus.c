@@ -12,7 +12,7 @@
  * - The coefficient with the largest energy alone (44.3 and 37.5 dB); weights E^4 (42.6 and 37.8), which need
  * no noise. These weights: 44.6 and 39.4.
  * - Windows with equal weights lose 0.3 dB without noise, 0.2 with it. Larger ones lose more. 1 8 1 gains
- * 0.03 dB without noise, and loses 0.1 with moving hairs.
+ * 0.03 dB without noise, and loses 0.2 to 0.3 with moving hairs.
  * - Each orientation alone: 0.08 dB less without noise, 0.05 with it. All orientations alike: 0.02 and 0.1.
  * - The energy of the parent in addition: 0.6 dB less without noise.
  * - The noise of the first picture: up to 7 dB less without noise if it is one with much texture. The
@@ -22,8 +22,8 @@
  * - The energy of red, green and blue instead of brightness: 0.1 dB less with noise. Without noise it is
  * equal, but estimates of weak noise are better for brightness.
  * - Levels 2 and 3 with only their own energy: dark hairs that move by 2 pixels from shot to shot lose 0.2 to
- * 0.5 dB, as blurred ones remain next to the sharp one; other stacks gain 0.02.
- * - Pixels of the inputs nearest to the result: 0.25 dB more without noise, 0.6 to 2 less with it.
+ * 0.4 dB, as blurred ones remain next to the sharp one; other stacks gain 0.02.
+ * - Pixels of the inputs nearest to the result: 0.25 dB more without noise, 1 to 2 less with it.
  * - Levels above 4 with their own energy, and the mean of the lowpasses: 0.04 dB less without noise, 2.4 dB
  * less with clipped highlights. There blurred pictures have more energy on coarse levels, which made halos.
  */
