@@ -1,7 +1,7 @@
 /* Merges pictures of different focus (src/wavelet/focus.h): the weighted mean of their subbands, picture by picture.
  *
- *     focus_energy    brightness of a picture's coefficients, squared and divided by the noise
- *     focus_add_finer adds half of the sum of 2x2 energies of the next finer level, of the same orientation
+ *     focus_energy    brightness of a picture's coefficients, squared, plus the mean of all orientations; divided by the noise
+ *     focus_add_finer adds the sum of 2x2 energies of the next finer level, of the same orientation
  *     focus_coarsen   mean of 2x2 energies and of all orientations, for the next coarser level
  *     focus_add       adds the coefficients with the weight exp(t), where t is the weighted mean of 3x3 of these energies
  *     focus_divide    divides the sums by the sums of weights
@@ -12,27 +12,34 @@
  * exp(t) would overflow. So layer 2b of `weights` is the sum of exp(t - m) of subband b, and layer 2b + 1 is m, the largest t
  * so far. If a picture has a larger one, the sums are multiplied by exp(old m - new m). The first picture has weight 1.
  *
- * The weights of the mean are 1 3 1 along each axis. Beyond the border the nearest energy counts. Order of the sum: left +
- * right of a row, then 3 times the centre; rows in the same order. In focus_measure the weights are equal, row by row.
+ * The weights of the mean are 1 5 1 along each axis. Beyond the border the nearest energy counts. Order of the sum: left +
+ * right of a row, then 5 times the centre; rows in the same order. In focus_measure the weights are equal, row by row.
  *
- * Planes are buffers. Grid: x counts vecs, y rows, z subbands; 1 in focus_lowpass and the last two kernels. */
+ * Planes are buffers. Grid: x counts vecs, y rows, z subbands; 1 in focus_energy, focus_lowpass and the last two kernels. */
 #include "planes.h"
 #define REAL_LANES LANES
 #include "power.h"
 
-/* Computes the energies of a picture: factor * |sum of the colours|^2. `factor` is 1 / (25 * colours * variance of the noise).
- * 25 is the sum of the weights 1 3 1 over 3x3, so that weighted sums of energies are means. */
+/* Computes the energies of a picture: factor * |sum of the colours|^2 of each orientation, plus the mean of these, which are
+ * added in the order of the orientations. `factor` is 1 / (3 * 49 * colours * variance of the noise); 49 is the sum of the
+ * weights 1 5 1 over 3x3, so that weighted sums of energies are means. */
 __kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, float factor)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row;
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    vec re = 0.0f, im = 0.0f;
-    for (int c = 0; c < colours; c++) {
-        re += load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * z, c, subbands_at.channels));
-        im += load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * z + 1, c, subbands_at.channels));
+    vec energies[6], sum = 0.0f;
+    for (int b = 0; b < 6; b++) {
+        vec re = 0.0f, im = 0.0f;
+        for (int c = 0; c < colours; c++) {
+            re += load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * b, c, subbands_at.channels));
+            im += load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * b + 1, c, subbands_at.channels));
+        }
+        energies[b] = factor * mad(re, re, im * im);
+        sum += energies[b];
     }
-    store(PLANES_ARG(dst), x, y, z, factor * mad(re, re, im * im));
+    for (int b = 0; b < 6; b++)
+        store(PLANES_ARG(dst), x, y, b, mad(1.0f / 6.0f, sum, energies[b]));
 }
 
 /* Returns `sum` plus the four energies of plane z of a level that are at position (x, y) of the next coarser level, row by row.
@@ -46,7 +53,7 @@ static inline float add_quad(float sum, PLANES_IN(e), int x, int y, int z)
     return sum;
 }
 
-/* Adds half of the sum of 2x2 energies of the next finer level to dst, one lane after the other. */
+/* Adds the sum of 2x2 energies of the next finer level to dst, one lane after the other. */
 __kernel void focus_add_finer(PLANES_IN(finer), PLANES_OUT(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -55,7 +62,7 @@ __kernel void focus_add_finer(PLANES_IN(finer), PLANES_OUT(dst))
     float line[LANES];
     for (int i = 0; i < LANES; i++)
         line[i] = add_quad(0.0f, PLANES_ARG(finer), x + i, y, z);
-    store(PLANES_ARG(dst), x, y, z, mad(0.5f, VLOAD(line), load(PLANES_ARG(dst), x, y, z)));
+    store(PLANES_ARG(dst), x, y, z, load(PLANES_ARG(dst), x, y, z) + VLOAD(line));
 }
 
 /* Stores the mean of 2x2 energies of all six orientations, for each orientation of dst. Sums orientation by orientation, each
@@ -74,22 +81,22 @@ __kernel void focus_coarsen(PLANES_IN(energies), PLANES_OUT(dst))
     store(PLANES_ARG(dst), x, y, z, (1.0f / 24.0f) * VLOAD(line));
 }
 
-/* Returns the sum of three neighbours in a row, with weights 1 3 1. */
+/* Returns the sum of three neighbours in a row, with weights 1 5 1. */
 static inline vec sum_row(PLANES_IN(s), int x, int y, int z)
 {
     __global const float *row = s + offset(s_at, 0, clamp(y, 0, s_at.height - 1), z);
     if (x > 0 && x + LANES < s_at.width)
-        return mad(3.0f, VLOAD(row + x), VLOAD(row + x - 1) + VLOAD(row + x + 1));
+        return mad(5.0f, VLOAD(row + x), VLOAD(row + x - 1) + VLOAD(row + x + 1));
     float line[LANES + 2];
     for (int i = 0; i < LANES + 2; i++)
         line[i] = row[clamp(x - 1 + i, 0, s_at.width - 1)];
-    return mad(3.0f, VLOAD(line + 1), VLOAD(line) + VLOAD(line + 2));
+    return mad(5.0f, VLOAD(line + 1), VLOAD(line) + VLOAD(line + 2));
 }
 
 /* Returns the weighted sum over 3x3. */
 static inline vec sum_window(PLANES_IN(s), int x, int y, int z)
 {
-    return mad(3.0f, sum_row(PLANES_ARG(s), x, y, z), sum_row(PLANES_ARG(s), x, y - 1, z) + sum_row(PLANES_ARG(s), x, y + 1, z));
+    return mad(5.0f, sum_row(PLANES_ARG(s), x, y, z), sum_row(PLANES_ARG(s), x, y - 1, z) + sum_row(PLANES_ARG(s), x, y + 1, z));
 }
 
 /* Returns exp(v) for v <= 0, to 1e-5; exactly 1 for 0, and 0 below -87. */
@@ -149,7 +156,7 @@ __kernel void focus_lowpass(PLANES_IN(energies), PLANES_IN(src), PLANES_OUT(weig
                 for (int column = -1; column <= 1; column++) {
                     const int at_x = clamp((x + i) / 2 + column, 0, energies_at.width - 1);
                     const int at_y = clamp(y / 2 + row, 0, energies_at.height - 1);
-                    const float factor = (row == 0 ? 3.0f : 1.0f) * (column == 0 ? 3.0f : 1.0f);
+                    const float factor = (row == 0 ? 5.0f : 1.0f) * (column == 0 ? 5.0f : 1.0f);
                     sum = mad(factor, energies[offset(energies_at, at_x, at_y, b)], sum);
                 }
         line[i] = sum * (1.0f / 6.0f);

@@ -1,13 +1,14 @@
 /* Merges pictures of different focus into one that is sharp everywhere, by the dual-tree transform.
  *
- *     sum of w z / sum of w,   w = exp(E / s^2)
+ *     sum of w z / sum of w,   w = exp(E / 3 s^2)
  *
  * z are the coefficients of all pictures at one place, level and orientation. E is their energy, |z|^2 of the
- * brightness, averaged over 3x3 with the weights 1 3 1; s is the standard deviation of white noise that is as
- * strong on the level (wavelet/noise.h). So without noise only the sharpest picture counts, and areas of
- * noise alone are averaged. All channels have the weights of the brightness. On levels 2 and 3, E also has
- * half of the energies of the finer level, of the 2x2 children of the same orientation. Levels above 4 and
- * the lowpass have the mean energy of level 4. So coarse levels follow the finer detail.
+ * brightness, plus the mean energy of all orientations, averaged over 3x3 with the weights 1 5 1; s is the
+ * standard deviation of white noise that is as strong on the level (wavelet/noise.h), without half an 8-bit
+ * count if it is an estimate. So without noise only the sharpest picture counts, and areas of noise alone are
+ * averaged. All channels have the weights of the brightness. On levels 2 and 3, E also has the energies of
+ * the finer level, of the 2x2 children of the same orientation. Levels above 4 and the lowpass have the mean
+ * energy of level 4. So coarse levels follow the finer detail.
  *
  * A. Forster et al., "Complex wavelets for extended depth-of-field", Microscopy Research and Technique 65
  * (2004), took the coefficient with the largest energy. docs/stacking.md compares methods. */
@@ -20,7 +21,8 @@
 struct focus_pictures {
     struct shape shape; /* an image */
     int count;          /* number of pictures, at least 1 */
-    double noise;       /* standard deviation, full scale is 1; NAN: estimate it from the first picture */
+    double noise;       /* standard deviation, full scale is 1; NAN: estimate it */
+    int smoothest;      /* index of the picture from which the noise is estimated */
     void *context;      /* first argument of the functions */
     /* Copies rows of a picture to host memory, plane by plane: sample x of row y and channel c is
      * to[(c * spacing + y - rows.begin) * pitch + x]. Called several times for the same rows. */

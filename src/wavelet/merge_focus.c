@@ -18,11 +18,12 @@
 /* Cells of the grid along an axis, and rows of a cell that are read, at most. */
 enum { CELLS = 16, CELL_ROWS = 32 };
 
-/* Brightness of a picture. */
+/* Brightness and detail of a picture. */
 struct focus_brightness {
     double sums[CELLS * CELLS];   /* of colours, multiplied by alpha */
     double counts[CELLS * CELLS]; /* of pixels that count */
     double ratio;                 /* to the first picture; after focus_find_factors, the factor */
+    double detail;                /* mean difference of neighbouring pixels of a row; NAN if there are none */
 };
 
 /* Largest quotient of the quartiles of a picture's ratios, and largest ratio or inverse ratio. Beyond, the
@@ -32,7 +33,7 @@ static const double MAX_SPREAD = 1.25, MAX_RATIO = 2;
 /* Smaller changes of the ratio are not corrected, as blur causes them, too. */
 static const double MIN_CHANGE = 0.003;
 
-/* Measures the brightness of a picture and adds it to the file. */
+/* Measures the brightness and the detail of a picture and adds it to the file. */
 static enum status focus_add(void *state, struct run *run, const void *samples, struct error *error)
 {
     struct merge_store *store = state;
@@ -46,19 +47,31 @@ static enum status focus_add(void *state, struct run *run, const void *samples, 
     store->brightness = grown;
     struct focus_brightness *own = &grown[base->pictures];
     *own = (struct focus_brightness){.ratio = 1};
+    double pairs = 0;
     for (size_t y = 0; y < base->height; y += step) {
         const size_t row = y * CELLS / base->height * CELLS;
         merge_values(base, samples, y * width, width, store->row);
+        double before = NAN;
         for (size_t x = 0; x < width; x++) {
             const double *pixel = store->row + x * channels;
-            if (base->counts && !merge_covers(base, pixel))
+            if (base->counts && !merge_covers(base, pixel)) {
+                before = NAN;
                 continue;
+            }
             const size_t cell = row + x * CELLS / width;
-            own->counts[cell]++;
+            double sum = 0;
             for (size_t c = 0; c < channels - base->alpha; c++)
-                own->sums[cell] += pixel[c];
+                sum += pixel[c];
+            own->counts[cell]++;
+            own->sums[cell] += sum;
+            if (!isnan(before)) {
+                own->detail += fabs(sum - before);
+                pairs++;
+            }
+            before = sum;
         }
     }
+    own->detail /= pairs;
     return merge_store_add(state, run, samples, error);
 }
 
@@ -106,6 +119,21 @@ static void focus_find_factors(const struct merge_store *store)
     }
     for (size_t i = 0; i < pictures; i++)
         store->brightness[i].ratio = mean / store->brightness[i].ratio;
+}
+
+/* Returns the index of the picture with the least detail at equal brightness. */
+static int focus_smoothest(const struct merge_store *store)
+{
+    double least = HUGE_VAL;
+    int smoothest = 0; /* if no picture has neighbouring pixels */
+    for (int i = 0; i < (int)store->base.pictures; i++) {
+        const double detail = store->brightness[i].detail * store->brightness[i].ratio;
+        if (detail < least) {
+            least = detail;
+            smoothest = i;
+        }
+    }
+    return smoothest;
 }
 
 /* Reads `count` pixels of a picture from the file, from pixel `first` on. */
@@ -294,24 +322,25 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
 {
     struct merge_store *store = state;
     const struct merge_base *base = &store->base;
-    const struct focus_pictures pictures = {.shape = {.kind = KIND_IMAGE,
-                                                      .width = (int)base->width,
-                                                      .height = (int)base->height,
-                                                      .channels = (int)base->channels,
-                                                      .images = 1,
-                                                      .alpha = base->alpha},
-                                            .count = (int)base->pictures,
-                                            .noise = store->noise,
-                                            .context = store,
-                                            .load = focus_load,
-                                            .store = focus_store,
-                                            .store_winners = store->depth ? focus_store_winners : NULL};
+    struct focus_pictures pictures = {.shape = {.kind = KIND_IMAGE,
+                                                .width = (int)base->width,
+                                                .height = (int)base->height,
+                                                .channels = (int)base->channels,
+                                                .images = 1,
+                                                .alpha = base->alpha},
+                                      .count = (int)base->pictures,
+                                      .noise = store->noise,
+                                      .context = store,
+                                      .load = focus_load,
+                                      .store = focus_store,
+                                      .store_winners = store->depth ? focus_store_winners : NULL};
     store->sharp = allocate(base->width * base->height * base->channels * sizeof *store->sharp,
                             "the merged picture", error);
     if (store->depth)
         store->winners =
             allocate(base->width * base->height * sizeof *store->winners, "the map of a stack", error);
     focus_find_factors(store);
+    pictures.smoothest = focus_smoothest(store);
     if (!store->sharp || (store->depth && !store->winners) || focus_merge(run, &pictures, error) != STATUS_OK)
         return STATUS_FAILED;
     /* Crop to pixels that all pictures cover: others may be blurred, as the sharp picture ends there. */

@@ -5,7 +5,7 @@ from scipy import ndimage
 
 import dualtree
 
-WINDOW = np.array([1, 3, 1]) / 5
+WINDOW = np.array([1, 5, 1]) / 7
 OWN_LEVELS, FINE_LEVELS = 4, 3
 
 
@@ -43,8 +43,13 @@ def window(energy):
 
 def shares(energy, noise):
     """Returns the weights of the pictures."""
-    weight = np.exp((energy - energy.max(0)) / max(noise, 0.1 / 255)**2)
+    weight = np.exp((energy - energy.max(0)) / (3 * max(noise, 0.1 / 255)**2))
     return weight / weight.sum(0)
+
+
+def mixed(energy):
+    """Returns energies plus the mean of all orientations."""
+    return energy + energy.mean(3, keepdims=True)
 
 
 def halved(energy, height, width):
@@ -56,15 +61,15 @@ def halved(energy, height, width):
 
 
 def followed(energy, finer):
-    """Returns energies plus half of 2x2 of the next finer level's."""
+    """Returns energies plus 2x2 of the next finer level's."""
     height, width = energy.shape[1:3]
     y, x = np.arange(2 * height).clip(max=finer.shape[1] - 1), np.arange(2 * width).clip(max=finer.shape[2] - 1)
-    return energy + finer[:, y][:, :, x].reshape(len(finer), height, 2, width, 2, 6).sum((2, 4)) / 2
+    return energy + finer[:, y][:, :, x].reshape(len(finer), height, 2, width, 2, 6).sum((2, 4))
 
 
 def merged(pictures, noise, levels=None):
-    """Returns the weighted mean of subbands, exp(energy / noise^2), and of lowpasses. Levels 2 and 3, unless they are the last, follow the
-    finer ones; from level 5 on energies are those of level 4.
+    """Returns the weighted mean of subbands, exp(energy / 3 noise^2), and of lowpasses. Energies include the mean of all orientations.
+    Levels 2 and 3, unless they are the last, follow the finer ones; from level 5 on energies are those of level 4.
     The last channel of two or four is alpha."""
     height, width, channels = pictures[0].shape
     levels, colours = levels or levels_of(height, width), 3 if channels > 2 else 1
@@ -72,7 +77,7 @@ def merged(pictures, noise, levels=None):
     weights, energy = [], None
     for level in range(levels):
         bright = np.array([sum(planes[c].highpasses[level] for c in range(colours)) for planes in pyramids]) / np.sqrt(colours)
-        finer, energy = energy, np.abs(bright)**2 if level < OWN_LEVELS else halved(energy, *bright.shape[1:3])
+        finer, energy = energy, mixed(np.abs(bright)**2) if level < OWN_LEVELS else halved(energy, *bright.shape[1:3])
         if 0 < level < min(FINE_LEVELS, levels - 1):
             energy = followed(energy, finer)
         weights.append(shares(window(energy), noise))
