@@ -73,10 +73,11 @@ static void convert_row(const struct image_info *info, bool linear, const void *
 {
     double pixels[PIXELS * TEXEL] = {0};
     const size_t width = info->width, channels = (size_t)info->channels;
+    const bool needs_alpha = info->alpha && !info->premultiplied; /* colours are not multiplied by it */
     for (size_t x = 0; x < width; x += PIXELS) {
         const size_t count = width - x < PIXELS ? width - x : PIXELS;
         sample_values(info->type, row, x * channels, count * channels, pixels);
-        for (size_t i = 0; info->alpha && !info->premultiplied && i < count; i++)
+        for (size_t i = 0; i < (needs_alpha ? count : 0); i++)
             for (size_t c = 0; c + 1 < channels; c++)
                 pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
         if (linear)
