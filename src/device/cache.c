@@ -92,7 +92,7 @@ static enum status entry_save(const struct device *device, const char *kind, con
     char *all = *path ? allocate(key_size + size + CHECKSUM_SIZE, "a cache entry", error) : NULL;
     enum status status = STATUS_FAILED;
     if (all) {
-        memcpy(all, key, key_size);
+        strcpy(all, key);
         memcpy(all + key_size, data, size);
         entry_checksum(all, key_size + size, all + key_size + size);
         status = cache_write(*path, all, key_size + size + CHECKSUM_SIZE - 1, error);

@@ -97,7 +97,7 @@ static cl_int enqueue_timed(const struct device *device, struct launch_request *
     const double start = clock_seconds();
     cl_ulong began = 0, ended = 0;
     bool is_exclusive;
-    clGetKernelInfo(request->kernel, CL_KERNEL_PROGRAM, sizeof request->program, &request->program, NULL);
+    clGetKernelInfo(request->kernel, CL_KERNEL_PROGRAM, sizeof(cl_program), &request->program, NULL);
     const cl_int code =
         serializer_enqueue((device->type & CL_DEVICE_TYPE_CPU) ? programs_serializer(device) : NULL, request,
                            event, &is_exclusive);

@@ -73,14 +73,13 @@ static void convert_row(const struct image_info *info, bool linear, const void *
 {
     double pixels[PIXELS * TEXEL] = {0};
     const size_t width = info->width, channels = (size_t)info->channels;
+    const bool needs_alpha = info->alpha && !info->premultiplied; /* colours are not multiplied by it */
     for (size_t x = 0; x < width; x += PIXELS) {
         const size_t count = width - x < PIXELS ? width - x : PIXELS;
         sample_values(info->type, row, x * channels, count * channels, pixels);
-        if (info->alpha && !info->premultiplied)
-            // cppcheck-suppress knownConditionTrueFalse
-            for (size_t i = 0; i < count; i++)
-                for (size_t c = 0; c + 1 < channels; c++)
-                    pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
+        for (size_t i = 0; i < (needs_alpha ? count : 0); i++)
+            for (size_t c = 0; c + 1 < channels; c++)
+                pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
         if (linear)
             encode_pixels(pixels, count, channels, info->alpha);
         set_values(pixels, channels, info->alpha, count, values + x, weights + x);
@@ -238,12 +237,13 @@ enum status brightness_read(const char *path, const struct settings *settings, s
 static enum status reduce_image(struct run *run, const struct value *image, int reduction,
                                 struct value *small, struct error *error)
 {
-    const struct resize by = {.filter = RESIZE_BILINEAR, .from = reduction, .to = 1};
+    float weights[MAX_RESAMPLE_WEIGHTS];
     struct axis x = {.samples = image->shape.width,
                      .outputs = ceil_div(image->shape.width, reduction),
-                     .edge = run->edge,
-                     .resize = by},
+                     .edge = run->edge},
                 y = x;
+    reduce_filter(RESAMPLE_BILINEAR, GRID_CENTERS, reduction, true, weights, &x.filter);
+    y.filter = x.filter;
     y.samples = image->shape.height;
     y.outputs = ceil_div(image->shape.height, reduction);
     *small = (struct value){.shape = image->shape, .rows = rows_full(y.outputs)};
