@@ -237,13 +237,12 @@ enum status brightness_read(const char *path, const struct settings *settings, s
 static enum status reduce_image(struct run *run, const struct value *image, int reduction,
                                 struct value *small, struct error *error)
 {
-    float weights[MAX_RESAMPLE_WEIGHTS];
+    const struct resize by = {.filter = RESIZE_BILINEAR, .from = reduction, .to = 1};
     struct axis x = {.samples = image->shape.width,
                      .outputs = ceil_div(image->shape.width, reduction),
-                     .edge = run->edge},
+                     .edge = run->edge,
+                     .resize = by},
                 y = x;
-    reduce_filter(RESAMPLE_BILINEAR, GRID_CENTERS, reduction, true, weights, &x.filter);
-    y.filter = x.filter;
     y.samples = image->shape.height;
     y.outputs = ceil_div(image->shape.height, reduction);
     *small = (struct value){.shape = image->shape, .rows = rows_full(y.outputs)};

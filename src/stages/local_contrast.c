@@ -200,9 +200,9 @@ const struct stage stage_local_contrast = {
         "steep a curve may become, so that noise in even parts stays faint.\n\n"
         "Gray pictures of 8 and 16 bit become what OpenCV's createCLAHE(CLIP, (N, M)) makes of them, to "
         "within a count. With 16 bit and few pixels in a tile the limit is one pixel for each of 65536 "
-        "values, so that CLIP has hardly any effect; larger tiles help, or 8 bits (first --depth 8 alone). "
-        "Of colours "
-        "only the brightness is equalised (luma of ITU-R BT.709): its change is added to red, green and "
+        "values, so that CLIP has hardly any effect; larger tiles help, or --depth 8 in a command before. Of "
+        "colours only the brightness is equalised (luma of ITU-R BT.709): its change is added to red, green "
+        "and "
         "blue. Floats count from 0 to 1 with 16 bits. Transparent pixels, NaN and infinities do not count "
         "and do not change. Large pictures are read twice, as with --denoise.\n\n"
         "K. Zuiderveld, \"Contrast limited adaptive histogram equalization\", Graphics Gems IV (1994).",
