@@ -112,7 +112,7 @@ struct file_state {
     uint64_t size, inode;
     int64_t time;    /* st_mtim */
     int64_t changed; /* st_ctim: programs cannot set it, so it shows damage and copies */
-    uint32_t sum;    /* CRC-32 */
+    uint32_t sum;    /* CRC-32; of an input, crc_of_ends */
 };
 
 /* A line of a done list. */
@@ -287,6 +287,29 @@ static bool job_replaces_input(const struct job *job)
            input.st_dev == output.st_dev && input.st_ino == output.st_ino;
 }
 
+/* Computes the CRC-32 of the first and the last MiB of an input, which may be much larger than what is read
+ * of it. */
+static bool crc_of_ends(const char *path, uint32_t *sum)
+{
+    enum { END_SIZE = 1 << 20 };
+    struct error ignored;
+    struct stat info;
+    unsigned char *bytes = allocate(END_SIZE, "a checksum", &ignored);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_read = bytes && file >= 0 && fstat(file, &info) == 0;
+    *sum = 0;
+    for (int i = 0; is_read && i < 2; i++) {
+        const off_t begin = i == 0 || info.st_size < END_SIZE ? 0 : info.st_size - END_SIZE;
+        const ssize_t size = pread(file, bytes, END_SIZE, begin);
+        is_read = size >= 0;
+        *sum = isal_crc32(*sum, bytes, is_read ? (size_t)size : 0);
+    }
+    if (file >= 0)
+        close(file);
+    free(bytes);
+    return is_read;
+}
+
 void resume_note(const struct resume *resume, const struct job *job)
 {
     struct done_record record = {.provenance_hash = resume->provenance_hash};
@@ -295,7 +318,7 @@ void resume_note(const struct resume *resume, const struct job *job)
     /* Reading a pipe would block. */
     if (!S_ISREG(job->input_stat.st_mode) || strchr(name_base(job->output), '\n') ||
         job_replaces_input(job) || stat(job->output, &output) != 0 || !S_ISREG(output.st_mode) ||
-        !crc_of_file(job->input, &input_sum) || !crc_of_file(job->output, &output_sum))
+        !crc_of_ends(job->input, &input_sum) || !crc_of_file(job->output, &output_sum))
         return;
     record.input = state_of(&job->input_stat, input_sum);
     record.output = state_of(&output, output_sum);
@@ -334,14 +357,15 @@ static bool output_is_done(const struct resume *resume, const char *path)
 
 /* True if the file is the one of the record: by size, inode and times, or else by size and checksum. Then
  * updates the state and sets *is_read. */
-static bool state_matches(struct file_state *state, const char *path, const struct stat *info, bool *is_read)
+static bool state_matches(struct file_state *state, const char *path, const struct stat *info,
+                          bool (*crc)(const char *path, uint32_t *sum), bool *is_read)
 {
     const struct file_state now = state_of(info, state->sum);
     uint32_t sum;
     if (now.size == state->size && now.inode == state->inode && now.time == state->time &&
         now.changed == state->changed)
         return true;
-    if (now.size != state->size || !crc_of_file(path, &sum) || sum != state->sum)
+    if (now.size != state->size || !crc(path, &sum) || sum != state->sum)
         return false;
     *state = now;
     *is_read = true;
@@ -355,8 +379,8 @@ static bool record_matches(const struct resume *resume, const struct done_record
     struct done_record current = *record;
     bool is_read = false;
     if (record->provenance_hash != resume->provenance_hash ||
-        !state_matches(&current.input, job->input, &job->input_stat, &is_read) ||
-        !state_matches(&current.output, job->output, output, &is_read))
+        !state_matches(&current.input, job->input, &job->input_stat, crc_of_ends, &is_read) ||
+        !state_matches(&current.output, job->output, output, crc_of_file, &is_read))
         return false;
     if (is_read && !resume->settings->dry_run)
         done_list_append(job->output, &current); /* so that the next run does not read them again */

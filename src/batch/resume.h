@@ -5,7 +5,8 @@
  *
  *     climg2 PROVENANCE INPUT OUTPUT NAME
  *
- * INPUT and OUTPUT are size, inode, two times and CRC-32 of the files, NAME is the output's. The provenance
+ * INPUT and OUTPUT are size, inode, two times and CRC-32 of the files (of an input, of its first and last
+ * MiB), NAME is the output's. The provenance
  * is a text with the stages and options that determine the output's pixels; the record has a hash of it,
  * without the version of climg. An output is done if its record has this command's provenance, and input and
  * output are unchanged. A file is not read if its size, inode and times are those of the record. If only
