@@ -36,8 +36,8 @@ static inline vec sum_row(__local const vec *at)
 }
 
 /* Shrinks the subbands of a level. The rows of its noise (shrink.h) begin at noise_index. The coarsest level has no parents:
- * then has_parents is 0, and `parents` may be any planes, which are not read. An image has image_channels planes. If by_tone is not
- * 0, `tones` has one plane of noise factors per image; otherwise it is not read and the factor is 1.
+ * then has_parents is 0, and `parents` may be any planes, which are not read. An image has image_channels planes. If by_tone is
+ * not 0, `tones` has one plane of noise factors per image; otherwise it is not read and the factor is 1.
  *
  * Grid: x counts groups of columns, y planes of all subbands, z groups of rows. With rows outermost, all subbands of the last
  * rows are written last and are still in the cache for the next kernel, which reads them together. */
@@ -55,14 +55,6 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
 #endif
     const int re_at = PLANE_INDEX(2 * subband, channel, channels), im_at = PLANE_INDEX(2 * subband + 1, channel, channels);
     __global const float *own = noise + noise_index + channel;
-#ifdef IMAGES
-    const vec mean_noise = 0.5f * vload4(0, own + SIGMA * pitch), share = vload4(0, own + SHARE * pitch);
-    const vec subtract = vload4(0, own + SUBTRACT * pitch), guide = vload4(0, own + GUIDE * pitch);
-#else
-    const float mean_noise = 0.5f * own[SIGMA * pitch], guide = own[GUIDE * pitch];
-    const vec share = own[SHARE * pitch], subtract = own[SUBTRACT * pitch];
-    const int to_first = channel % image_channels; /* planes from the image's first one */
-#endif
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first vec */
     const int y0 = dst_at.first_row + get_group_id(2) * OUTPUTS;
     const struct padded_axis across = {subbands_at.width, 0, subbands_at.width};
@@ -78,18 +70,27 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         const vec a = load(PLANES_ARG(subbands), column, rows[j], re_at);
         const vec b = load(PLANES_ARG(subbands), column, rows[j], im_at);
         energies[j] = energy(a, b);
+        if (r >= 0 && r < OUTPUTS)
+            re[r] = a, im[r] = b;
+    }
+    /* Adds the energies of the image's first plane. */
 #ifdef IMAGES
+    const vec guide = vload4(0, own + GUIDE * pitch);
+#pragma unroll
+    for (int j = 0; j < WINDOW; j++)
         energies[j] = mad(guide, (vec)(energies[j].x), energies[j]);
 #else
-        if (guide > 0.0f)
+    const float guide = own[GUIDE * pitch];
+    const int to_first = channel % image_channels;
+    if (guide > 0.0f) {
+#pragma unroll
+        for (int j = 0; j < WINDOW; j++)
             energies[j] = mad((vec)(guide),
                               energy(load(PLANES_ARG(subbands), column, rows[j], re_at - to_first),
                                      load(PLANES_ARG(subbands), column, rows[j], im_at - to_first)),
                               energies[j]);
-#endif
-        if (r >= 0 && r < OUTPUTS)
-            re[r] = a, im[r] = b;
     }
+#endif
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
         vec sum = 0.0f;
@@ -100,6 +101,13 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     mirror_columns(sums[0], OUTPUTS, across, first * LANES);
+#ifdef IMAGES
+    const vec mean_noise = 0.5f * vload4(0, own + SIGMA * pitch), share = vload4(0, own + SHARE * pitch);
+    const vec subtract = vload4(0, own + SUBTRACT * pitch);
+#else
+    const float mean_noise = 0.5f * own[SIGMA * pitch];
+    const vec share = own[SHARE * pitch], subtract = own[SUBTRACT * pitch];
+#endif
     /* Sums along x and shrinks. A work-item writes the outputs of tile_index(): in buffers in its own column, in images in
      * another one, whose coefficients are loaded again. Loading tones and parents before the barrier took 1.2 times as long on
      * an H200: their registers leave room for fewer groups. */

@@ -684,7 +684,7 @@ static void options_of_other_commands_are_refused(void **state)
     refuse("a.png|--compare=b.png|--invert", "--compare reads files as they are; leave out stages");
     refuse("a.png|--warm", "--warm processes no files; leave out files and stages");
     assert_int_equal(settings_of("--info|--measure|a.png").mode, MODE_MEASURE);
-    assert_int_equal(settings_of("-n|a.png").mode, MODE_CONVERT);
+    assert_int_equal(settings_of("-n|a.png|b/").mode, MODE_CONVERT);
 }
 
 int main(void)
