@@ -38,7 +38,8 @@
 #define SUBTRACT 2 /* factor of sn^2 in the estimate of s^2 */
 #define GUIDE    3 /* factor of the energies of the image's first plane; 0: they are not read */
 
-/* Returns half of the squared magnitude of re + i im. */
+/* Returns half of the squared magnitude of re + i im. Energies are summed along y first. Then a colour difference adds GUIDE
+ * times the sums of the first plane, and the results are summed along x. */
 static inline vec energy(vec re, vec im)
 {
     return 0.5f * mad(re, re, im * im);

@@ -4,60 +4,62 @@
  * Grid: x counts vecs, y rows, z = subband * channels + channel. */
 #include "shrink.h"
 
-/* Returns the sum of the energies of NEIGHBOURS rows around row y. `plane` is the real part, `plane` + `channels` the imaginary
- * part. Adds `guide` times the energies of planes first_plane and first_plane + channels, unless it is 0. */
-static inline vec sum_column(PLANES_IN(subbands), int x, int y, int plane, int first_plane, int channels, float guide)
+/* Returns the sum of the energies of NEIGHBOURS rows around row y. re and im are the planes of both parts. */
+static inline vec sum_column(PLANES_IN(subbands), int x, int y, int re, int im)
 {
     vec sum = 0.0f;
     for (int k = -(NEIGHBOURS / 2); k <= NEIGHBOURS / 2; k++) {
         const int row = reflect(y + k, subbands_at.height);
-        vec e = energy(load(PLANES_ARG(subbands), x, row, plane), load(PLANES_ARG(subbands), x, row, plane + channels));
-        if (guide > 0.0f)
-            e = mad((vec)(guide),
-                    energy(load(PLANES_ARG(subbands), x, row, first_plane),
-                           load(PLANES_ARG(subbands), x, row, first_plane + channels)),
-                    e);
-        sum += e;
+        sum += energy(load(PLANES_ARG(subbands), x, row, re), load(PLANES_ARG(subbands), x, row, im));
     }
     return sum;
 }
 
-/* Stores the sums along y, for each plane of each subband. An image has image_channels planes. `noise` is as in shrink(). */
-NOINLINE void shrink_energy_run(PLANES_IN(subbands), PLANES_OUT(dst), __global const float *noise, int noise_index, int pitch,
-                                int image_channels, WORK_ITEM_PARAMS)
+/* Stores the sums along y, for each plane of each subband. */
+NOINLINE void shrink_energy_run(PLANES_IN(subbands), PLANES_OUT(dst), WORK_ITEM_PARAMS)
 {
-    const int channels = subbands_at.channels, subband = item_z / channels, channel = item_z % channels;
-    const int plane = PLANE_INDEX(2 * subband, channel, channels), first_plane = plane - channel % image_channels;
-    const float guide = noise[noise_index + GUIDE * pitch + channel];
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        store(PLANES_ARG(dst), x, y, z, sum_column(PLANES_ARG(subbands), x, y, plane, first_plane, channels, guide));
+        const int channels = subbands_at.channels, subband = z / channels, channel = z % channels;
+        store(PLANES_ARG(dst), x, y, z,
+              sum_column(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, channel, channels),
+                         PLANE_INDEX(2 * subband + 1, channel, channels)));
     }
 }
 
-__kernel void shrink_energy(PLANES_IN(subbands), PLANES_OUT(dst), __global const float *noise, int noise_index, int pitch,
-                            int image_channels)
+__kernel void shrink_energy(PLANES_IN(subbands), PLANES_OUT(dst))
 {
-    shrink_energy_run(PLANES_ARG(subbands), PLANES_ARG(dst), noise, noise_index, pitch, image_channels, WORK_ITEM_ARGS);
+    shrink_energy_run(PLANES_ARG(subbands), PLANES_ARG(dst), WORK_ITEM_ARGS);
 }
 
-/* Returns the sums over NEIGHBOURS x NEIGHBOURS neighbours for the vec at x: adds NEIGHBOURS column sums. */
-static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
+/* Returns the sums over NEIGHBOURS x NEIGHBOURS neighbours for the vec at x: adds NEIGHBOURS column sums of plane z. If `guide`
+ * is not 0, each has `guide` times the column sum of plane `first` added. */
+static inline vec sum_row(PLANES_IN(energies), int x, int y, int z, int first, float guide)
 {
     const int x0 = x - NEIGHBOURS / 2;
     vec sum = 0.0f;
     if (x0 >= 0 && x0 + LANES + NEIGHBOURS - 1 <= energies_at.width) {
-        __global const float *row = energies + offset(energies_at, x0, y, z);
-        for (int k = 0; k < NEIGHBOURS; k++)
-            sum += VLOAD(row + k);
+        __global const float *own_row = energies + offset(energies_at, x0, y, z);
+        __global const float *first_row = energies + offset(energies_at, x0, y, first);
+        if (guide > 0.0f)
+            for (int k = 0; k < NEIGHBOURS; k++)
+                sum += mad((vec)(guide), VLOAD(first_row + k), VLOAD(own_row + k));
+        else
+            for (int k = 0; k < NEIGHBOURS; k++)
+                sum += VLOAD(own_row + k);
         return sum;
     }
     const struct padded_axis axis = {.n = energies_at.width, .length = energies_at.width}; /* no padding */
-    float line[LANES + NEIGHBOURS];
+    float line[LANES + NEIGHBOURS], first_line[LANES + NEIGHBOURS];
     fill_axis(line, LANES + NEIGHBOURS - 1, PLANES_ARG(energies), axis, x0, y, z);
+    if (guide > 0.0f) {
+        fill_axis(first_line, LANES + NEIGHBOURS - 1, PLANES_ARG(energies), axis, x0, y, first);
+        for (int i = 0; i < LANES + NEIGHBOURS - 1; i++)
+            line[i] = mad(guide, first_line[i], line[i]);
+    }
     for (int k = 0; k < NEIGHBOURS; k++)
         sum += VLOAD(line + k);
     return sum;
@@ -72,7 +74,7 @@ NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(ener
 {
     const int channels = subbands_at.channels, subband = item_z / channels, channel = item_z % channels;
     __global const float *own = noise + noise_index + channel;
-    const float mean_noise = 0.5f * own[SIGMA * pitch];
+    const float mean_noise = 0.5f * own[SIGMA * pitch], guide = own[GUIDE * pitch];
     const vec share = own[SHARE * pitch], subtract = own[SUBTRACT * pitch];
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -88,8 +90,8 @@ NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(ener
         vec local_noise = mean_noise;
         if (by_tone)
             local_noise *= load(PLANES_ARG(tones), x, y, channel / image_channels);
-        const vec factor = shrink_factor(sum_row(PLANES_ARG(energies), x, y, z), local_noise, subtract,
-                                         sum_squares(re, im, share, parent_square));
+        const vec energies_5x5 = sum_row(PLANES_ARG(energies), x, y, z, z - channel % image_channels, guide);
+        const vec factor = shrink_factor(energies_5x5, local_noise, subtract, sum_squares(re, im, share, parent_square));
         store(PLANES_ARG(dst), x, y, re_plane, factor * re);
         store(PLANES_ARG(dst), x, y, im_plane, factor * im);
     }

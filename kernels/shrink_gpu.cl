@@ -35,6 +35,16 @@ static inline vec sum_row(__local const vec *at)
 #endif
 }
 
+/* Returns the sum of the energies of NEIGHBOURS rows. */
+static inline vec sum_rows(const vec *energies)
+{
+    vec sum = 0.0f;
+#pragma unroll
+    for (int k = 0; k < NEIGHBOURS; k++)
+        sum += energies[k];
+    return sum;
+}
+
 /* Shrinks the subbands of a level. The rows of its noise (shrink.h) begin at noise_index. The coarsest level has no parents:
  * then has_parents is 0, and `parents` may be any planes, which are not read. An image has image_channels planes. If by_tone is
  * not 0, `tones` has one plane of noise factors per image; otherwise it is not read and the factor is 1.
@@ -73,32 +83,28 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         if (r >= 0 && r < OUTPUTS)
             re[r] = a, im[r] = b;
     }
-    /* Adds the energies of the image's first plane. */
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++)
+        sums[r][item] = sum_rows(energies + r);
+    /* Adds the sums of the image's first plane. */
 #ifdef IMAGES
     const vec guide = vload4(0, own + GUIDE * pitch);
 #pragma unroll
-    for (int j = 0; j < WINDOW; j++)
-        energies[j] = mad(guide, (vec)(energies[j].x), energies[j]);
+    for (int r = 0; r < OUTPUTS; r++)
+        sums[r][item] = mad(guide, (vec)(sums[r][item].x), sums[r][item]);
 #else
     const float guide = own[GUIDE * pitch];
     const int to_first = channel % image_channels;
     if (guide > 0.0f) {
 #pragma unroll
         for (int j = 0; j < WINDOW; j++)
-            energies[j] = mad((vec)(guide),
-                              energy(load(PLANES_ARG(subbands), column, rows[j], re_at - to_first),
-                                     load(PLANES_ARG(subbands), column, rows[j], im_at - to_first)),
-                              energies[j]);
+            energies[j] = energy(load(PLANES_ARG(subbands), column, rows[j], re_at - to_first),
+                                 load(PLANES_ARG(subbands), column, rows[j], im_at - to_first));
+#pragma unroll
+        for (int r = 0; r < OUTPUTS; r++)
+            sums[r][item] = mad((vec)(guide), sum_rows(energies + r), sums[r][item]);
     }
 #endif
-#pragma unroll
-    for (int r = 0; r < OUTPUTS; r++) {
-        vec sum = 0.0f;
-#pragma unroll
-        for (int k = 0; k < NEIGHBOURS; k++)
-            sum += energies[r + k];
-        sums[r][item] = sum;
-    }
     barrier(CLK_LOCAL_MEM_FENCE);
     mirror_columns(sums[0], OUTPUTS, across, first * LANES);
 #ifdef IMAGES

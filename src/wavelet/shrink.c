@@ -121,8 +121,7 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
         return STATUS_FAILED;
     struct kernel_launch work = run_work(run, "dtcwt_cpu", "shrink_energy", &energies);
     work.calls_noinline = true;
-    if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies),
-               ARG_MEMORY(noise->levels), ARG(at), ARG(noise->pitch), ARG(noise->channels)) != STATUS_OK)
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "shrink";
     work.height = dst->rows;
