@@ -37,7 +37,7 @@ __kernel void label_runs(PLANES_IN(src), __global uint *labels, const struct geo
     const uint row = (uint)(y - at.first_row) * (uint)at.pitch;
     labels += offset(at, 0, at.first_row, z);
     counts += offset(at, 0, at.first_row, z);
-    const bool is_colour = z % channels != alpha; /* alpha is -1 if there is none */
+    const bool is_colour = z % channels != alpha; /* alpha is -1 without alpha */
     uint label = NONE, between = 0;
     for (int x = 0; x < at.width; x++) {
         const float v = load(PLANES_ARG(src), x, y, z), full = alpha < 0 ? 1.0f : load(PLANES_ARG(src), x, y, alpha);

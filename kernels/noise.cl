@@ -139,7 +139,7 @@ static inline int tone_of(PLANES_IN(picture), int x, int y, int image, int chann
     return clamp((int)(sum * (TONES * ONE_BRIGHTNESS / (SIDE * SIDE))), 0, TONES - 1);
 }
 
-/* Counts the energies of one level at those of columns x rows evenly spaced positions that are in rows [range.x, range.y).
+/* Counts the energies of one level at columns x rows evenly spaced positions, but only in rows [range.x, range.y).
  *
  *     live, masked        cells of the level (live.cl); not used if masked = 0
  *     channels, colours   planes of an image in src, with and without alpha

@@ -144,7 +144,7 @@ static inline uint16 quantise(lanes v)
 }
 
 /* Returns true if any value is clipped, NaN or negative. `largest` is the maximum of the bits of all values as unsigned
- * integers: bits of NaN and of negative values are larger than those of all other values. */
+ * integers: bits of NaN and of negative values are larger than all others. */
 static inline bool may_be_clipped(uint16 largest)
 {
     return is_any(largest > as_uint(1.0f + 0.5f / FULL_SCALE));
@@ -166,7 +166,7 @@ static inline void count_clipped_pixels(RASTER_OUT(sample, raster), int x, int y
 }
 
 /* Stores sixteen pixels from x on as samples; `value` has a vector per channel. Does not count clipped samples
- * if `in_range`: the caller knows that there are none. */
+ * if `in_range`: the caller knows that no sample is clipped. */
 static inline void store_pixels(RASTER_OUT(sample, raster), int x, int y, const lanes *value, int channels, bool in_range)
 {
     uint16 words[2] = {0, 0};

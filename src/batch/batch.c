@@ -2,7 +2,7 @@
  *
  *     check ─▶ begin: output folder, confinement, drivers, report ─▶ worker pool ─▶ end: report, times
  *
- * All checks but those of files such as --report precede the first write: a batch of hours must not fail at
+ * All checks, except of files such as --report, precede the first write: a batch of hours must not fail at
  * its end for a reason that was known at its start. A worker opens the device in the background while it
  * reads its first file. A dry run ends after the checks, with a line for each job. */
 #include "batch/command.h"

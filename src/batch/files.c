@@ -313,8 +313,7 @@ static enum status add_argument(struct builder *builder, const char *path, struc
         return fail(error, STATUS_FAILED, "%s: cannot open: %s; no file was changed", path, strerror(code));
     if (code != 0)
         return add_failed_job(builder, path, strlen(path), code, error);
-    /* decide_output makes the output a folder if an input is one. So this input was no folder at that time.
-     */
+    /* decide_output makes the output a folder if an input is one, so this input was no folder then. */
     if (S_ISDIR(info.st_mode) && list->output && !list->output_is_directory && !list->is_stack)
         return fail(error, STATUS_FAILED, "%s: became a folder while climg started; run climg again", path);
     if (S_ISDIR(info.st_mode)) {
@@ -327,8 +326,7 @@ static enum status add_argument(struct builder *builder, const char *path, struc
             qsort(list->jobs + before, list->count - before, sizeof *list->jobs, by_name);
         return status;
     }
-    /* Read the first bytes of files without a known extension, but not of pipes, which only their job reads.
-     */
+    /* Read the first bytes of files without a known extension. Pipes can be read only once, by their job. */
     const bool is_named = !S_ISREG(info.st_mode) || format_by_path(path);
     const struct format *content_format = is_named ? NULL : format_by_content(path);
     return add_job(builder, name_base(path), path, &info, content_format, error);
@@ -341,7 +339,6 @@ static enum status add_argument(struct builder *builder, const char *path, struc
 
 enum { MAX_NAMES = 4000000 }; /* a limit for endless lists, such as a device */
 
-/* The list of --files-from, while it is read. */
 struct names {
     FILE *file;
     int separator;       /* newline, or NUL with --null */
@@ -362,8 +359,8 @@ static void drop_windows_marks(struct names *names, size_t length)
         memmove(names->name, names->name + strlen(mark), strlen(names->name + strlen(mark)) + 1);
 }
 
-/* Reads the next line into names->name. Sets *more to false at the end of the list. Fails for lines that are
- * no names. */
+/* Reads the next line into names->name. Sets *more to false at the end of the list. Fails if the list cannot
+ * be read or is too long, and for lines that are no names. */
 static enum status next_name(struct names *names, bool *more, struct error *error)
 {
     size_t length = 0;
@@ -392,8 +389,7 @@ static enum status next_name(struct names *names, bool *more, struct error *erro
                : fail(error, STATUS_FAILED, "more than %d names; split the list", MAX_NAMES);
 }
 
-/* Adds each name of the list, except empty lines. Fails for a list that cannot be read, is too long, or has
- * lines that are no names. */
+/* Adds each name of the list, except empty lines. Fails like next_name. */
 static enum status add_names(struct builder *builder, struct error *error)
 {
     const struct settings *settings = &builder->command->settings;

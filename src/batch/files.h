@@ -39,8 +39,8 @@ enum status job_list_make(struct job_list *list, const struct command *command, 
 /* Removes duplicates, and the jobs of other shards. */
 void job_list_keep_shard(struct job_list *list, const struct shard *shard);
 
-/* Prints on stderr how many files and folders were left out, unless --quiet is given. With --verbose names
- * each file. */
+/* Prints on stderr the number of files and folders that were left out, unless --quiet is given. With
+ * --verbose names each file. */
 void job_list_print_left_out(const struct job_list *list, const struct settings *settings);
 
 /* Calls `visit_one` once for each folder with outputs, until it fails. The folder's path ends in a slash; ""

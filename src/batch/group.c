@@ -142,7 +142,7 @@ static bool open_group(struct job_group *g)
     struct error ignored;
     struct group_item *first = &g->items[0];
     if (job_plan(first->job, g->worker, g->max_count, &g->plan, &ignored) != STATUS_OK) {
-        /* --memory-limit is too small for so many images. If `expected` falls to 1, the worker forms no more
+        /* --memory-limit is too small for this group. If `expected` falls to 1, the worker forms no more
          * groups, as each attempt opens files twice. */
         g->expected = g->max_count / 2;
         return false;

@@ -251,7 +251,7 @@ static void draw_rows(struct progress *progress, const struct job *job, int rows
     draw_line(line);
 }
 
-/* True if the line is wanted and was last drawn at least REDRAW_INTERVAL ago; then `now` becomes the time of
+/* True if the line is enabled and was last drawn at least REDRAW_INTERVAL ago; then `now` becomes the time of
  * the last drawing. */
 static bool is_due(struct progress *progress, double now)
 {

@@ -75,8 +75,8 @@ void progress_rows(void *job, int rows, const struct shape *page);
 /* Erases the line, prints the summary, and destroys the lock. */
 void progress_end(struct progress *progress);
 
-/* For several files with an output each, prints on stderr how many were done before signal `number` ended the
- * run. Otherwise only erases the line. */
+/* For several files with an output each, prints on stderr the number of files that were done before signal
+ * `number` ended the run. Otherwise only erases the line. */
 void progress_interrupted(int number);
 
 #endif

@@ -372,13 +372,15 @@ static bool state_matches(struct file_state *state, const char *path, const stru
     return true;
 }
 
-/* True if the record has this command's provenance, and input and output are unchanged. */
+/* True if the record has this command's provenance, and input and output are unchanged. An input of another
+ * time counts as changed: its checksum does not show a change in the middle. */
 static bool record_matches(const struct resume *resume, const struct done_record *record,
                            const struct job *job, const struct stat *output)
 {
     struct done_record current = *record;
     bool is_read = false;
     if (record->provenance_hash != resume->provenance_hash ||
+        record->input.time != nanoseconds(&job->input_stat.st_mtim) ||
         !state_matches(&current.input, job->input, &job->input_stat, crc_of_ends, &is_read) ||
         !state_matches(&current.output, job->output, output, crc_of_file, &is_read))
         return false;

@@ -10,7 +10,7 @@
  *     --help=bl        names of stages
  *
  * The argument is split into the text that is kept and the text to complete. Candidates come from the option
- * tables. If there is none, the shell completes file names. */
+ * tables. Without one, the shell completes file names. */
 #include "cli/cli.h"
 
 #include "base/text.h"

@@ -90,7 +90,7 @@ struct kernel_launch {
     int width;                   /* floats along x: launch_lanes of them make a work-item */
     int height, depth;           /* work-items along y and z */
     uint64_t bytes;              /* bytes read and written in addition to the planes, for --timing */
-    struct defines defines;      /* build options in addition to those of the fields above */
+    struct defines defines;      /* build options, in addition to the fields above */
 };
 
 /* Returns the number of floats of a vector (enum vector_width). */

@@ -65,7 +65,7 @@ struct shape {
     bool alpha;        /* the last channel is alpha; colours are premultiplied by it */
     bool floats;       /* samples may be NaN or infinite */
     double zero, full; /* sample values that become 0.0 and 1.0, such as 0 and 255 for 8 bit */
-    double least;      /* smallest sample value: `zero`, or that of a signed type, such as -32768 */
+    double least;      /* smallest sample value: `zero`, or of a signed type, such as -32768 */
     /* Colour space of the file; NULL if it names none. Read it with shape_space, which has defaults, and only
      * in stages with needs_space. Belongs to the job or to a stage. */
     const struct colour_space *space;

@@ -34,7 +34,7 @@ struct canvas {
 enum status canvas_parse_fill(const char *text, void *field, struct error *error);
 void canvas_print_fill(FILE *file, const void *params);
 
-/* Sets width and height of *out to those of the canvas. Fails if the canvas does not contain the picture, if
+/* Sets *out to the canvas's width and height. Fails if the canvas does not contain the picture, if
  * a side is longer than BOX_MAX_SIDE, or for color=transparent if the picture has no alpha. `what` names the
  * stage in messages. */
 enum status canvas_shape(const char *what, const void *params, const struct shape *in, struct shape *out,

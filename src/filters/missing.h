@@ -21,7 +21,7 @@ enum status missing_count(struct run *run, const void *params, const struct valu
                           struct error *error);
 
 /* Copies an image. A missing value becomes the mean of the valid values of its channel at most `radius`
- * columns and rows away, or 0 if there are none. */
+ * columns and rows away, or 0 if no value there is valid. */
 enum status missing_fill(struct run *run, const struct value *image, int radius, struct value *filled,
                          struct error *error);
 

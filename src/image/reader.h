@@ -83,7 +83,7 @@ enum status reader_rewind(struct reader *reader, struct error *error);
 /* Decodes all pages to read and drops their pixels, to find damage. */
 enum status reader_decode_all(struct reader *reader, struct error *error);
 
-/* After the last row: verifies checksums that reading skips, such as those of metadata, and looks for data
+/* After the last row: verifies checksums that reading skips, such as CRCs of metadata, and looks for data
  * after the end, which reader_trailing_warnings reports. reader_options.rewinds must be set. */
 enum status reader_examine(struct reader *reader, struct error *error);
 

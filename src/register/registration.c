@@ -10,9 +10,10 @@
  *
  *     confidence = agreement (1 - ambiguity) / (1 + (uncertainty / HALVING_UNCERTAINTY)^2)
  *
- * The agreement is that of the coarsest level's blocks. Tried and lost: one correlation of the whole picture
- * instead of blocks. It fell to 0 if moved objects covered a third of the picture, with a tone curve of gamma
- * 1.4, and with 20 bright pixels of 160,000. A second search with half the steps found nothing more. */
+ * The agreement is measured on the coarsest level's blocks. Tried and lost: one correlation of the whole
+ * picture instead of blocks. It fell to 0 if moved objects covered a third of the picture, with a tone curve
+ * of gamma 1.4, and with 20 bright pixels of 160,000. A second search with half the steps found nothing more.
+ */
 #include "register/registration.h"
 
 #include "base/threads.h"

@@ -109,7 +109,7 @@ static char *replace_files(const struct warming *warming, const char *command, s
 /* ---------------------------------------------------------------- running an example */
 
 /* Plans and runs a chain on a page. `file_type` is the sample type of the command's input file, which differs
- * from the page's after a merge; `output_type` is that of the output. */
+ * from the page's after a merge; `output_type` is the sample type of the output. */
 static enum status run_chain(struct run *run, const struct settings *settings, const struct chain *chain,
                              const struct input_page *input, enum sample_type file_type,
                              enum sample_type output_type, struct error *error)

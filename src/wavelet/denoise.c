@@ -346,7 +346,7 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
     bool has_missing = result && result->numbers[0] > 0;
     enum status status =
         result ? STATUS_OK : missing_count(run, denoise, image, columns, out->rows, &has_missing, error);
-    /* Convert to opponent colours, unless the noise is known to be that of red, green and blue. */
+    /* Convert to opponent colours, unless the noise was measured for red, green and blue. */
     if (result)
         *images = result->noise;
     const bool known = result || denoise_find_known_noise(run, denoise, shape, images),

@@ -16,7 +16,7 @@
  * - Each orientation alone: 0.08 dB less without noise, 0.05 with it. All orientations alike: 0.02 and 0.1.
  * - The energy of the parent in addition: 0.6 dB less without noise.
  * - The noise of the first picture: up to 7 dB less without noise if it is one with much texture. The
- * smallest estimate of all pictures has the same PSNR as that of the smoothest one.
+ * smallest estimate of all pictures has the same PSNR as the estimate of the smoothest one.
  * - The whole estimate, without subtracting INVISIBLE_SIGMA: 0.5 dB less without noise, 0.02 more with 1
  * count.
  * - The energy of red, green and blue instead of brightness: 0.1 dB less with noise. Without noise it is
@@ -48,7 +48,7 @@ enum {
 /* Least noise, a tenth of an 8-bit count, so that energies in units of the noise are finite. */
 static const double MIN_SIGMA = 0.1 / 255;
 
-/* Part of an estimate of the noise that is ignored, half an 8-bit count: nobody sees it, and the estimate
+/* Part of an estimate of the noise that is ignored, half an 8-bit count: it is invisible, and the estimate
  * contains texture. */
 static const double INVISIBLE_SIGMA = 0.5 / 255;
 

@@ -23,7 +23,7 @@ struct focus_brightness {
     double sums[CELLS * CELLS];   /* of colours, multiplied by alpha */
     double counts[CELLS * CELLS]; /* of pixels that count */
     double ratio;                 /* to the first picture; after focus_find_factors, the factor */
-    double detail;                /* mean difference of neighbouring pixels of a row; NAN if there are none */
+    double detail; /* mean difference of neighbouring pixels of a row; NAN without neighbours */
 };
 
 /* Largest quotient of the quartiles of a picture's ratios, and largest ratio or inverse ratio. Beyond, the

@@ -291,7 +291,7 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
         status = words_read(run->device, counters, (size_t)all * CLASSES * BINS,
                             (size_t)all * CLASSES * sizeof *counts / sizeof(cl_uint), counts, true, error);
     for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
-        /* Point to the image's counts on level 1. The counts of a level are those of all images, so
+        /* Point to the image's counts on level 1. A level has the counts of all images, so
          * noise_estimate steps over the other images from level to level. */
         const struct energy_quantiles *own = counts + i * counted_planes(shape) * CLASSES;
         images[i] =

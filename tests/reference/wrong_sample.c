@@ -155,6 +155,8 @@ static int gives(const struct known *known)
         return known->sizes[6] == sizeof(cl_int); /* argument 5 is the output raster */
     if (strcmp(known->name, "rank_histogram") == 0)
         return memory_of(known, 6) != NULL; /* the output raster */
+    if (strcmp(known->name, "convert") == 0)
+        return known->sizes[7] == sizeof(cl_int) && memory_of(known, 6); /* the output raster */
     return strcmp(known->name, "pack") == 0 ||
            (length > 5 && strcmp(known->name + length - 5, "_pack") == 0) ||
            (length > 8 && strcmp(known->name + length - 8, "_samples") == 0);

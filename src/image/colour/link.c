@@ -185,7 +185,7 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
     for (int c = 0; c < link->out && (to[0].is_srgb_encoded || to[0].is_linear); c++)
         link->encode[c] = add_table(link, true, chain_from_node, &to[c]);
     link->grid = (int32_t)link->count;
-    /* From here on, values are those of the profiles, as Little CMS expects them. */
+    /* From here on, values are in the ranges of the profiles, as Little CMS expects. */
     float axis[3][GRID_NODES];
     for (int c = 0; c < 3; c++) {
         from[c].is_linear = to[c].is_linear = false;

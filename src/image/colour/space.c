@@ -73,7 +73,7 @@ static struct entry *remove_unused(void)
     return unused;
 }
 
-/* Creates the gray space of an RGB space: its curve is that of green. NULL: out of memory. */
+/* Creates the gray space of an RGB space, with the curve of green. Returns NULL if out of memory. */
 static const struct colour_space *make_gray(const struct colour_space *rgb)
 {
     struct entry *entry = calloc(1, sizeof *entry);

@@ -274,7 +274,7 @@ static void erase(struct eraser *eraser, uint64_t start, uint64_t size)
         exif->size = (size_t)start;
 }
 
-/* Returns the position of the link to the second IFD, which describes the thumbnail; 0: there is none. */
+/* Returns the position of the link to the second IFD, which describes the thumbnail, or 0. */
 static size_t thumbnail_link(const struct blob *exif)
 {
     struct ifd ifd;

@@ -177,7 +177,7 @@ static inline bool change_moves(const struct change *change)
  * GeoTIFF's pixel size and tie point, removes what is no longer true, and adds that to left_out. */
 enum status metadata_update(struct metadata *metadata, const struct change *change, struct error *error);
 
-/* Sets the ICC profile to that of the space, or of its gray space for one or two channels. Removes PNG's
+/* Sets the ICC profile to the space's own, or for one or two channels to its gray space's. Removes PNG's
  * colour chunks, and sets EXIF's ColorSpace. */
 enum status metadata_set_space(struct metadata *metadata, const struct colour_space *space, int channels,
                                struct error *error);

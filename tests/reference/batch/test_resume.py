@@ -227,7 +227,7 @@ def test_damaged_outputs_are_not_done(folder, rng, options):
 
 
 def test_another_input_of_the_same_size_and_time(folder, rng):
-    """By another name, or under the same one: the checksum decides. What was only touched or copied is not done again."""
+    """By another name, or under the same one: the checksum decides. What was only copied with its time is not done again."""
     pictures = [rng.integers(0, 256, (9, 12, 3), dtype=np.uint8) for _ in range(2)]
     for name, picture in zip(("x.tif", "y.tif"), pictures):
         harness.write_tiff(folder / name, picture)
@@ -246,11 +246,24 @@ def test_another_input_of_the_same_size_and_time(folder, rng):
     makes("y.tif", pictures[1], True)
     shutil.copy2(folder / "x.tif", folder / "y.tif")
     makes("y.tif", pictures[0], False)
-    os.utime(folder / "y.tif")
+    shutil.copy2(folder / "y.tif", folder / "z.tif")
+    os.replace(folder / "z.tif", folder / "y.tif")
     makes("y.tif", pictures[0], True)
     lines = (folder / ".climg-done").read_text().splitlines()
     makes("y.tif", pictures[0], True)
-    assert len(lines) == 4 and (folder / ".climg-done").read_text().splitlines() == lines, "the new time is noted, once"
+    assert len(lines) == 4 and (folder / ".climg-done").read_text().splitlines() == lines, "the new inode is noted, once"
+    os.utime(folder / "y.tif")
+    makes("y.tif", pictures[0], False)
+
+
+def test_a_change_in_the_middle_of_a_large_input(folder, rng):
+    picture = rng.integers(0, 256, (1500, 1000, 3), dtype=np.uint8)
+    command = ["--resume", "in.tif", "--invert", "out.tif"]
+    for _ in range(2):
+        harness.write_tiff(folder / "in.tif", picture)
+        harness.run(*command, cwd=folder)
+        assert np.array_equal(harness.read_tiff(folder / "out.tif"), 255 - picture)
+        picture[750] ^= 255
 
 
 def test_what_has_no_line_is_read_to_its_end(folder):

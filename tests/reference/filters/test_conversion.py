@@ -146,7 +146,7 @@ def test_associated_alpha_is_not_multiplied_again(tmp_path, rng):
 def test_last_channel_that_is_no_alpha(tmp_path, rng, memory, channels, options):
     """A mask or near infrared, as its tag says, is mapped as colour is; it was lost, or left as it came. Floats come back from a range."""
     beyond = 0.1 if "8" in options else 0
-    samples = harness.random_samples(rng, Shape(37, 9, channels, "float32"), low=-beyond, high=1 + beyond)
+    samples = harness.random_samples(rng, Shape(137, 39, channels, "float32"), low=-beyond, high=1 + beyond)
     harness.write_tiff(tmp_path / "in.tif", samples, extrasamples=["unspecified"])
     harness.run("-m", memory, tmp_path / "in.tif", *options, tmp_path / "out.tif")
     result = tifffile.imread(tmp_path / "out.tif")

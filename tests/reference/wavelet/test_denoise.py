@@ -84,7 +84,9 @@ def coloured_noise(rng, height, width):
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("quality", ["normal", "high"])
 @pytest.mark.parametrize("size, kernels", [((201, 333), ""), ((190, 150), "gpu"), ((150, 210), "slices"), ((331, 150), "tiles")], ids=str)
-def test_noise_by_brightness(tmp_path, rng, monkeypatch, size, kernels, quality, memory):
+def test_noise_by_brightness(tmp_path, monkeypatch, size, kernels, quality, memory):
+    """Always the same pictures: where a coefficient is nearly at the threshold, a float error of the noise counts ten times."""
+    rng = np.random.default_rng(size)
     if kernels:
         monkeypatch.setenv(*("CLIMG_SLICE", "64") if kernels in ("slices", "tiles") else ("CLIMG_CLASS", kernels))
     if kernels == "tiles":
@@ -95,9 +97,8 @@ def test_noise_by_brightness(tmp_path, rng, monkeypatch, size, kernels, quality,
     pyramids = [dualtree.forward(plane, 6, pad_at_end=True) for plane in np.moveaxis(picture @ OPPONENT.T, 2, 0)]
     curve = tone_curve(pyramids, picture, noise_by_level(pyramids, picture=picture)[0])
     assert max(curve) > 1.5 * min(curve), curve
-    errors = np.abs(harness.read_tiff(tmp_path / "out.tif").reshape(picture.shape) - denoise(picture.astype(float), None, 6, quality))
-    # A float error in the measured noise shows everywhere, and many times where R is nearly T.
-    assert errors.max() <= 3 * FULL_SCALE_TOLERANCE, f"off by {errors.max():.3g}\n{context}"
+    error = np.abs(harness.read_tiff(tmp_path / "out.tif").reshape(picture.shape) - denoise(picture.astype(float), None, 6, quality)).max()
+    assert error <= FULL_SCALE_TOLERANCE, f"off by {error:.3g}\n{context}"
 
 
 def test_high_quality_is_higher(tmp_path, rng):
