@@ -58,6 +58,9 @@ static cl_ulong device_number(cl_device_id id, cl_device_info what)
     return value;
 }
 
+/* Smallest CL_DEVICE_LOCAL_MEM_SIZE of OpenCL 1.2, in bytes. */
+enum { MIN_LOCAL_MEMORY = 32 << 10 };
+
 /* Reads the properties of a device, and applies CLIMG_CLASS and CLIMG_OWN_MEMORY. */
 static void read_properties(struct device *device, const struct environment *environment,
                             cl_platform_id platform, cl_device_id id)
@@ -83,10 +86,6 @@ static void read_properties(struct device *device, const struct environment *env
     device->image_layers = device_number(id, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
     device->group_size = device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
     device->compute_units = (cl_uint)device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS);
-    if (device->group_size == 0) /* the query failed; every device has 1 */
-        device->group_size = 1;
-    if (device->compute_units == 0)
-        device->compute_units = 1;
     device->memory = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
     device->max_allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     device->fp_config = device_number(id, CL_DEVICE_SINGLE_FP_CONFIG);
@@ -96,6 +95,13 @@ static void read_properties(struct device *device, const struct environment *env
         device->fp_config = CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     device->constant_memory = device_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
     device->local_memory = device_number(id, CL_DEVICE_LOCAL_MEM_SIZE);
+    /* If a query failed, assume the least that every device has. */
+    if (device->group_size == 0)
+        device->group_size = 1;
+    if (device->compute_units == 0)
+        device->compute_units = 1;
+    if (device->local_memory == 0)
+        device->local_memory = MIN_LOCAL_MEMORY;
 }
 
 /* Kinds of devices, the best one last. */
