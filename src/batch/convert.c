@@ -97,6 +97,33 @@ static struct change describe_change(const struct job *job, const struct page *p
         .space = space != job->space ? space : NULL};
 }
 
+/* Keeps the colours of an output whose format cannot describe them as the input did: an ICC profile takes the
+ * place of cICP, gAMA and cHRM. Warns if the format cannot hold that either, unless the colours are nearly
+ * sRGB's, as with the usual gAMA of 1/2.2. */
+static enum status keep_colours(const struct format *format, struct image_info *out, struct error *error)
+{
+    struct metadata *metadata = &out->metadata;
+    const struct colour_space *space = NULL;
+    char text[160];
+    if (format_holds_colours(format, metadata, out->channels))
+        return STATUS_OK;
+    enum status status = colour_space_of_file(metadata, out->channels - out->alpha, &space, error);
+    const bool is_usual =
+        space == NULL || space->is_srgb || (space->is_rec709 && fabs(space->exponent - 2.2) < 0.01);
+    if (status != STATUS_OK && !error->is_out_of_memory) /* damaged: format_leave_out says so */
+        status = STATUS_OK;
+    else if (status == STATUS_OK && !is_usual && format_holds_icc(format, &space->icc, out->channels))
+        status = metadata_set_space(metadata, space, out->channels, error);
+    else if (status == STATUS_OK && !is_usual) {
+        snprintf(text, sizeof text,
+                 "loses its colour space, %s, which %s cannot hold; --profile srgb converts it", space->name,
+                 format->name);
+        metadata_warn(metadata, text);
+    }
+    colour_space_release(space);
+    return status;
+}
+
 /* Fills in the output's metadata from the input's. The order matters: a later step overwrites texts of an
  * earlier one. */
 static enum status describe_metadata(const struct job *job, const struct worker *worker, struct page *page,
@@ -131,6 +158,8 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     const struct range_text range = conversion_range(&page->input_conversion);
     if (status == STATUS_OK && !strip && range_applies(page))
         status = metadata_set_text(metadata, "Range", range.text, strlen(range.text), error);
+    if (status == STATUS_OK && shape->kind == KIND_IMAGE && !job_is_stack_input(job))
+        status = keep_colours(job->format, &page->out, error);
     format_leave_out(job->format, &page->out);
     if (status == STATUS_OK && worker->context->provenance)
         status = provenance_put(worker->context->provenance, metadata, error);

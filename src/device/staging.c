@@ -101,8 +101,10 @@ void staging_release(struct staging_pool *pool, struct staging *staging)
     if (!staging)
         return;
 
-    /* If mapping or a command failed, the buffer's state is unknown: free it instead of reusing it. */
+    /* If mapping or a command failed, the buffer's state is unknown: free it instead of reusing it, when no
+     * command can use it any more. */
     if (!staging->host || staging_wait(staging, &ignored) != STATUS_OK) {
+        device_finish(staging->device);
         staging_free(staging);
         return;
     }

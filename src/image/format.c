@@ -128,6 +128,20 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
     return (format->holds.types & 1u << SAMPLE_FLOAT) != 0 ? SAMPLE_FLOAT : SAMPLE_UINT8;
 }
 
+bool format_holds_icc(const struct format *format, const struct blob *icc, int channels)
+{
+    return format->holds_icc != NULL ? format->holds_icc(icc, channels) : format->holds.texts;
+}
+
+bool format_holds_colours(const struct format *format, const struct metadata *metadata, int channels)
+{
+    if (metadata->icc.data != NULL)
+        return format_holds_icc(format, &metadata->icc, channels);
+    if (metadata->has_cicp || metadata->gamma > 0)
+        return format->holds.cicp;
+    return !metadata->has_chromaticities || format->holds.cicp || format->holds.tags;
+}
+
 void format_leave_out(const struct format *format, struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;
@@ -145,8 +159,8 @@ void format_leave_out(const struct format *format, struct image_info *info)
             metadata_leave_out(metadata, all[i].name);
     if (info->page_name != NULL && (!format->holds.texts || !format->holds.pages))
         metadata_leave_out(metadata, "the page's name");
-    if (format->holds_icc != NULL && metadata->icc.data != NULL &&
-        !format->holds_icc(&metadata->icc, info->channels))
+    if (format->holds.texts && metadata->icc.data != NULL &&
+        !format_holds_icc(format, &metadata->icc, info->channels))
         metadata_leave_out(metadata, "the ICC profile, which is damaged or of other colours");
     if (metadata->has_cicp && !format->holds.cicp)
         metadata_leave_out(metadata, "cICP");

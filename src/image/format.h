@@ -23,7 +23,7 @@ struct capacity {
     bool video;        /* frames of luma and chroma pages (struct video) */
     bool texts;        /* metadata: texts and most other fields */
     bool tags;         /* metadata: tags that only TIFF has */
-    bool cicp;         /* metadata: cICP, code points of the colour space (H.273) */
+    bool cicp;         /* metadata: PNG's chunks of colours: cICP (code points of H.273), sRGB, gAMA, cHRM */
 };
 
 struct reader;
@@ -122,6 +122,12 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
 
 /* Warns in `notes` if a file goes on after its end, by that number of bytes. */
 void format_warn_surplus(struct metadata *notes, uint64_t bytes);
+
+/* True if a file of the format with so many channels can hold the ICC profile. */
+bool format_holds_icc(const struct format *format, const struct blob *icc, int channels);
+
+/* True if a file of the format with so many channels can describe the colours as `metadata` does. */
+bool format_holds_colours(const struct format *format, const struct metadata *metadata, int channels);
 
 /* Adds to left_out, for a message, what a file of the format cannot hold of the page. Removes nothing:
  * writers skip it. */

@@ -51,7 +51,8 @@ struct colour_space {
     double white[3];             /* XYZ of the media white, for COLOUR_ABSOLUTE */
     double peak;                 /* light at full scale relative to white: 1, or more for PQ and HLG */
     double exponent; /* of all curves if they are power laws; 0: nearly sRGB's curve; -1: others */
-    bool is_srgb;    /* nearly sRGB, or gray with nearly sRGB's curve */
+    bool is_rec709;  /* nearly the primaries of sRGB; gray: always */
+    bool is_srgb;    /* is_rec709 with nearly sRGB's curve */
     const struct colour_space *gray; /* RGB: the gray space with green's curve; else NULL */
     char name[80];                   /* description of the profile, printable ASCII */
     struct blob icc;                 /* the ICC profile; for PQ and HLG an approximation */

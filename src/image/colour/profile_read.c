@@ -139,7 +139,8 @@ void profile_recognise(struct colour_space *space)
         is_power = is_power && curve->kind == TONE_PARAMETERS && curve->a == 1 && curve->b == 0 &&
                    curve->d <= 0 && curve->e == 0 && curve->g == first->g;
     }
-    space->is_srgb = (is_rec709 || is_gray) && has_curves;
+    space->is_rec709 = is_rec709 || is_gray;
+    space->is_srgb = space->is_rec709 && has_curves;
     space->exponent = has_curves ? 0 : is_power ? first->g : -1;
 }
 

@@ -309,6 +309,51 @@ def with_chunks(png, chunks):
     added = b"".join(len(data).to_bytes(4, "big") + name + data + zlib.crc32(name + data).to_bytes(4, "big") for name, data in chunks)
     return png[:33] + added + png[33:]
 
+def gamma_chunk(exponent):
+    return b"gAMA", round(1e5 / exponent).to_bytes(4, "big")
+
+
+P3 = (b"cICP", bytes((12, 13, 0, 1)))
+
+
+@pytest.mark.parametrize("suffix, most", [("tif", 1.5), ("webp", 1.5), ("jpg", 6)])
+@pytest.mark.parametrize("chunk, places, exponent", [(gamma_chunk(1), BUILTIN["srgb"][0], 1), (P3, BUILTIN["p3"][0], None)])
+def test_formats_without_chunks_of_colour_get_a_profile(chunk, places, exponent, suffix, most, rng, tmp_path):
+    """The samples stay; Pillow, which follows the profile alone, shows the colours that the chunk meant."""
+    ramp = np.linspace(0.35, 0.65, 40)
+    picture = np.stack(np.broadcast_arrays(ramp[:, None], ramp, 0.5), axis=2)
+    samples = np.rint(picture * 255).astype(np.uint8)
+    png = io.BytesIO()
+    Image.fromarray(samples).save(png, "PNG")
+    (tmp_path / "in.png").write_bytes(with_chunks(png.getvalue(), [chunk]))
+    lossless = [] if suffix == "tif" else ["--lossless"] if suffix == "webp" else ["--quality", "100"]
+    harness.run("in.png", *lossless, "out." + suffix, cwd=tmp_path)
+    light = decode(samples / 255, exponent) @ np.linalg.solve(to_xyz(BUILTIN["srgb"][0]), to_xyz(places)).T
+    expected = encode(np.clip(light, 0, 1), None)
+    with Image.open(tmp_path / ("out." + suffix)) as out:
+        assert np.abs(np.asarray(out, int) - samples).max() <= (0 if suffix != "jpg" else 6)
+        profile = ImageCms.ImageCmsProfile(io.BytesIO(out.info["icc_profile"]))
+        shown = ImageCms.profileToProfile(out, profile, ImageCms.createProfile("sRGB"), outputMode="RGB")
+    assert np.abs(np.asarray(shown) / 255 - expected).max() < most / 255
+
+
+def test_formats_without_a_place_for_colours_say_so(tmp_path):
+    png = io.BytesIO()
+    Image.fromarray(np.full((4, 5, 3), 99, np.uint8)).save(png, "PNG")
+    gray = io.BytesIO()
+    Image.fromarray(np.full((4, 5), 99, np.uint8)).save(gray, "PNG")
+    light, usual = gamma_chunk(1), gamma_chunk(2.2)
+    for name, data, chunk in (("p3", png, P3), ("light", gray, light), ("usual", png, usual), ("usualgray", gray, usual)):
+        (tmp_path / f"{name}.png").write_bytes(with_chunks(data.getvalue(), [chunk]))
+    for name, suffix in (("p3", "ppm"), ("light", "pgm"), ("light", "webp"), ("light", "y4m")):
+        said = harness.run(f"{name}.png", f"out.{suffix}", "-y", cwd=tmp_path).err
+        assert f"loses its colour space, {'cICP 12/13' if name == 'p3' else 'gAMA 1.00000'}, which " in said
+        assert "--profile srgb" in said
+    for name, suffix in (("usual", "ppm"), ("usual", "webp"), ("usual", "jpg"), ("usualgray", "pgm"), ("usualgray", "webp")):
+        assert harness.run(f"{name}.png", f"out.{suffix}", "-y", cwd=tmp_path).err == ""
+        assert b"ICC" not in (tmp_path / f"out.{suffix}").read_bytes()
+
+
 
 def test_damaged_source(tmp_path, rng):
     """A profile that cannot be used is a warning, and sRGB."""
