@@ -1,6 +1,6 @@
 /* Background subtraction with a rolling ball (S. Sternberg, "Biomedical image processing", Computer 16 (1983)):
- * min_of_blocks reduces the picture, the ball rolls on the small one (ball.cl), and subtract_background subtracts the surface
- * that the ball reached, enlarged.
+ * min_of_blocks reduces the picture, the ball rolls below the small one (ball.cl), and subtract_background subtracts the
+ * surface that the ball reached, enlarged.
  *
  *     small[x, y] = min of sign * src over a block of factor x factor pixels
  *     dst = src - sign * (small surface, interpolated bilinearly)  [+ full scale, if the background is light]
@@ -17,7 +17,8 @@
 #endif
 #include "planes.h"
 
-/* Stores the minimum of sign * src over each block of factor x factor pixels. Without fmin(), which is slow (ball.cl). */
+/* Stores the minimum of sign * src over each block of factor x factor pixels. NaN is never smaller, so it is
+ * ignored; a block of NaN becomes infinite. Without fmin(), which is slow (ball.cl). */
 __kernel void min_of_blocks(PLANES_IN(src), PLANES_OUT(dst), int factor, float sign)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -42,7 +43,7 @@ struct interpolation {
 /* Returns the interpolation for pixel i of the large picture, with 1 << shift large pixels per small one. */
 static inline struct interpolation find_interpolation(int i, int n, int shift)
 {
-    const int first = max(0, min(max(0, i - (1 << shift) / 2) >> shift, n - 2));
+    const int first = max(0, min((i - (1 << shift) / 2) >> shift, n - 2));
     const float distance = (i + 0.5f) * (1.0f / (1 << shift)) - (first + 0.5f); /* from the first's centre, in small pixels */
     return n > 1 ? (struct interpolation){first, first + 1, 1 - distance} : (struct interpolation){0, 0, 1};
 }

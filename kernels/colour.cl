@@ -7,8 +7,8 @@
  *
  *   -DSAMPLE=n  on CPUs, source, destination or both are a file's samples (samples.h) instead of planes
  *
- * Grid: x counts vecs of pixels (one pixel in images), y rows, z images. A work-item has all channels of its pixels. Order:
- * input channels ascending; of the tetrahedron the nodes from the lowest to the highest. */
+ * Grid: x counts vecs of pixels (one pixel in images), y rows, z images. A work-item has all channels of its pixels. Order of
+ * sums: input channels ascending; of the tetrahedron the nodes from the lowest to the highest. */
 #include "raster.h"
 #ifdef SAMPLE
 #include "samples.h"
@@ -28,7 +28,7 @@
 struct conversion {
     int in, out, alpha;       /* channels of colour, and 1 if alpha follows */
     int decode[3], encode[3]; /* start of the curve in the floats; -1: none */
-    int grid;                 /* start of the table of nodes in the floats; -1: none, but the matrix */
+    int grid;                 /* start of the table of nodes in the floats; -1: none, the matrix is used */
     float matrix[9];          /* [out][in] */
 };
 
@@ -130,11 +130,11 @@ static inline void apply_grid(__global const float *restrict grid, lanes *value)
 #pragma unroll 1
     for (int i = 0; i < LANES; i++) {
         const float r = red[i], g = green[i], b = blue[i];
-        const float nan = r + g + b;
+        const float sum = r + g + b; /* NaN if a colour is */
         const float4 found = interpolate(grid, r, g, b);
-        red[i] = nan == nan ? found.x : nan;
-        green[i] = nan == nan ? found.y : nan;
-        blue[i] = nan == nan ? found.z : nan;
+        red[i] = sum == sum ? found.x : sum;
+        green[i] = sum == sum ? found.y : sum;
+        blue[i] = sum == sum ? found.z : sum;
     }
     value[0] = v[0], value[1] = v[1], value[2] = v[2];
 }
@@ -164,8 +164,8 @@ static inline void apply_curves(__global const float *restrict floats, const int
 #define OUTPUT_ARG PLANES_ARG(dst)
 #endif
 
-/* Each step loops over all vecs of a call. The steps of one vec depend on each other, but a core overlaps one step of several
- * vecs: to complete vec after vec took 1.4 times as long. */
+/* Each step loops over all vecs of a call (ITEMS_PER_CALL, planes.h). The steps of one vec depend on each other, but a core
+ * overlaps one step of several vecs: to complete vec after vec took 1.4 times as long. */
 NOINLINE void convert_run(INPUT, OUTPUT, __global const float *restrict floats, const struct conversion conversion,
                           WORK_ITEM_PARAMS)
 {
@@ -177,6 +177,7 @@ NOINLINE void convert_run(INPUT, OUTPUT, __global const float *restrict floats, 
 #pragma unroll 1
     for (int i = 0; i < count; i++) {
         v[i][0] = v[i][1] = v[i][2] = 0.0f; /* the matrix reads all three */
+        alpha[i] = 1.0f;                    /* samples have no alpha */
 #ifdef SAMPLE
         if (samples)
             load_pixels(v[i], samples + PIXEL_NUMBER(samples, first_x + i * LANES, y, 0) * conversion.in, conversion.in);

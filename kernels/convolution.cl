@@ -51,7 +51,7 @@ static inline WEIGHTS const float *weights_row(WEIGHTS const float *weights, con
 
 /* Returns the outputs at x in row y, summed over the support: the samples whose weight is not 0. It is slow, and called only
  * for windows that contain a NaN or an infinity. */
-INLINE vec sum_support(PLANES_IN(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y, int z)
+INLINE vec sum_without_zeros(PLANES_IN(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y, int z)
 {
     vec sum = 0.0f;
 #pragma unroll 1
@@ -81,7 +81,7 @@ INLINE void store_rows(const vec *sum, PLANES_IN(src), PLANES_OUT(dst), WEIGHTS 
     for (int r = 0; r < OUTPUTS; r++) {
         if (y + r >= dst_at.first_row + dst_at.rows)
             break;
-        vec value = recompute ? sum_support(PLANES_ARG(src), weights, matrix, x, y + r, z) : sum[r];
+        vec value = recompute ? sum_without_zeros(PLANES_ARG(src), weights, matrix, x, y + r, z) : sum[r];
         if (alpha_channel >= 0)
             value = select_alpha(value, load(PLANES_ARG(src), x, y + r, z), z, dst_at.channels, alpha_channel);
         store(PLANES_ARG(dst), x, y + r, z, value);

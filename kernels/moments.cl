@@ -30,12 +30,6 @@
  * Grid of moments(): x counts vecs of columns, y work-items, z planes. */
 #include "edge.h"
 
-#if LANES == 16
-#define VALUES 16
-#else
-#define VALUES 4
-#endif
-
 struct window {
     int radius;
     int first_block, blocks; /* the first block of the first work-item, and blocks of each */
@@ -44,23 +38,23 @@ struct window {
                               * element is a window of the first call, and src has two layers: mean and squares */
 };
 
-/* A run of elements, which are pixels or, in the second call, windows of the first call. */
-struct run {
+/* The moments of a run of elements, which are pixels or, in the second call, windows of the first call. */
+struct moments {
     vec mean, squares;
 };
 
 /* Merges run a of n_a elements with run b of n_b elements. */
-INLINE struct run merge_runs(struct run a, int n_a, struct run b, int n_b, int samples)
+INLINE struct moments merge_runs(struct moments a, int n_a, struct moments b, int n_b, int samples)
 {
     const float share = (float)n_b / (float)(n_a + n_b), weight = (float)(n_a * samples) * share;
     const vec d = b.mean - a.mean;
-    return (struct run){mad(d, share, a.mean), mad(d * d, weight, a.squares + b.squares)};
+    return (struct moments){mad(d, share, a.mean), mad(d * d, weight, a.squares + b.squares)};
 }
 
 /* Returns the element of row y, as a run. */
-INLINE struct run load_element(PLANES_IN(src), int x, int y, int z, int samples)
+INLINE struct moments load_element(PLANES_IN(src), int x, int y, int z, int samples)
 {
-    struct run element = {load_row(PLANES_ARG(src), x, y, z), 0.0f};
+    struct moments element = {load_row(PLANES_ARG(src), x, y, z), 0.0f};
     if (samples > 1)
         element.squares = load_row(PLANES_ARG(src), x, y, PLANE_INDEX(1, z, src_at.channels));
     return element;
@@ -70,7 +64,7 @@ INLINE struct run load_element(PLANES_IN(src), int x, int y, int z, int samples)
 INLINE void store_column(vec v, PLANES_OUT(dst), int x, int end, int i, int z)
 {
     const float *values = (const float *)&v;
-    for (int k = 0; k < min(VALUES, end - x); k++)
+    for (int k = 0; k < min(LANES, end - x); k++)
         dst[offset(dst_at, i, x + k + dst_at.first_row, z)] = values[k];
 }
 
@@ -119,42 +113,44 @@ NOINLINE void moments_run(PLANES_IN(src), PLANES_OUT(suffixes), PLANES_OUT(dst),
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, z = item_z, w = 2 * window.radius + 1, second_layer = PLANE_INDEX(1, z, dst_at.channels);
         /* The window of output i begins at row i + shift. */
-        const int shift = window.first - window.radius, block_end = window.first_block + (item_y + 1) * window.blocks;
+        const int shift = window.first - window.radius;
+        const int first_block = window.first_block + item_y * window.blocks, block_end = first_block + window.blocks;
         if (x >= src_at.width)
             return;
         __global float *suffix_mean = suffixes + offset(suffixes_at, x, item_y * w, z);
         __global float *suffix_squares = suffixes + offset(suffixes_at, x, item_y * w, PLANE_INDEX(1, z, suffixes_at.channels));
 #if LANES == 16
         vec means[LANES], squares[LANES];
-        int stored = max(0, (block_end - window.blocks) * w - shift); /* outputs below are in dst */
+        int stored = max(0, first_block * w - shift); /* outputs below are in dst */
 #endif
-        for (int block = (block_end - window.blocks) * w; block < block_end * w; block += w) {
+        for (int block = first_block * w; block < block_end * w; block += w) {
             /* The windows begin at rows `begin` to `last`. */
             const int begin = max(block, shift), last = min(block + w, shift + window.count) - 1;
             if (begin > last)
                 break;
             /* Runs to the end of the block, from short to long. */
-            struct run run = load_element(PLANES_ARG(src), x, block + w - 1, z, window.samples);
+            struct moments suffix = load_element(PLANES_ARG(src), x, block + w - 1, z, window.samples), prefix;
             for (int y = block + w - 1; y >= begin; y--) {
                 if (y < block + w - 1)
-                    run = merge_runs(run, block + w - 1 - y, load_element(PLANES_ARG(src), x, y, z, window.samples), 1,
-                                     window.samples);
-                VSTORE(run.mean, suffix_mean + (y - block) * (size_t)suffixes_at.pitch);
-                VSTORE(run.squares, suffix_squares + (y - block) * (size_t)suffixes_at.pitch);
+                    suffix = merge_runs(suffix, block + w - 1 - y, load_element(PLANES_ARG(src), x, y, z, window.samples), 1,
+                                        window.samples);
+                VSTORE(suffix.mean, suffix_mean + (y - block) * (size_t)suffixes_at.pitch);
+                VSTORE(suffix.squares, suffix_squares + (y - block) * (size_t)suffixes_at.pitch);
             }
-            /* Runs of n elements from the start of the next block, merged with these. */
+            /* Runs of n elements from the start of the next block, merged with these. They begin there also if the first
+             * outputs are missing. */
             for (int n = 0; n <= last - block; n++) {
                 if (n > 0) {
-                    const struct run element = load_element(PLANES_ARG(src), x, block + w - 1 + n, z, window.samples);
-                    run = n == 1 ? element : merge_runs(run, n - 1, element, 1, window.samples);
+                    const struct moments element = load_element(PLANES_ARG(src), x, block + w - 1 + n, z, window.samples);
+                    prefix = n == 1 ? element : merge_runs(prefix, n - 1, element, 1, window.samples);
                 }
                 const int i = block + n - shift;
                 if (i < 0)
                     continue;
                 const size_t row = n * (size_t)suffixes_at.pitch;
-                struct run whole = {VLOAD(suffix_mean + row), VLOAD(suffix_squares + row)};
+                struct moments whole = {VLOAD(suffix_mean + row), VLOAD(suffix_squares + row)};
                 if (n > 0)
-                    whole = merge_runs(whole, w - n, run, n, window.samples);
+                    whole = merge_runs(whole, w - n, prefix, n, window.samples);
 #if LANES == 16
                 means[i % LANES] = whole.mean;
                 squares[i % LANES] = whole.squares;
@@ -177,7 +173,8 @@ __kernel void moments(PLANES_IN(src), PLANES_OUT(suffixes), PLANES_OUT(dst), con
     moments_run(PLANES_ARG(src), PLANES_ARG(suffixes), PLANES_ARG(dst), window, WORK_ITEM_ARGS);
 }
 
-/* The formula for the threshold T, given the mean m and the standard deviation s of a window. */
+/* The formula for the threshold T, given the mean m and the standard deviation s of a window. Formulas and sources:
+ * src/stages/threshold.c. darkest is 0 for sauvola, the darkest sample for wolf; inverse_range is 1 / R. */
 struct rule {
     float samples; /* of a window */
     float k;
@@ -211,9 +208,9 @@ static inline uint sort_key(float v)
     return (uint)(bits ^ (bits >> 31 | (int)0x80000000));
 }
 
-/* Finds, for each channel z, the largest squares of a window and the smallest finite sample of rows [range.x, range.y), and
- * counts the other samples. extremes[3 z] has the key of the squares, extremes[3 z + 1] the complement of the sample's key:
- * both are maxima. extremes[3 z + 2] is the count. All begin with 0. */
+/* Finds, for each channel z in rows [range.x, range.y), the largest finite squares of a window and the smallest finite
+ * sample, and counts samples that are NaN or infinite. extremes[3 z] has the key of the squares, extremes[3 z + 1] the
+ * complement of the sample's key: both are maxima. extremes[3 z + 2] is the count. All begin with 0. */
 __kernel void find_extremes(PLANES_IN(src), PLANES_IN(windows), volatile __global uint *extremes, int2 range)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + range.x, z = get_global_id(2);
@@ -223,7 +220,7 @@ __kernel void find_extremes(PLANES_IN(src), PLANES_IN(windows), volatile __globa
     const vec s = load(PLANES_ARG(windows), x, y, PLANE_INDEX(1, z, windows_at.channels));
     const float *values = (const float *)&v, *squares = (const float *)&s;
     uint largest = 0, darkest = 0, missing = 0;
-    for (int i = 0; i < min(VALUES, src_at.width - x); i++) {
+    for (int i = 0; i < min(LANES, src_at.width - x); i++) {
         if (is_finite(squares[i]))
             largest = max(largest, sort_key(squares[i]));
         if (is_finite(values[i]))

@@ -8,7 +8,7 @@
  *     |                       |     |--+--|
  *     +-----------------------+-----+-----+
  *
- *   -DVIEW=n  0 magnitude, 1 phase (as hue; magnitude as value) of the mean of the colours, 2 real, 3 imaginary
+ *   -DVIEW=n  0 magnitude, 1 phase as hue and magnitude as brightness, of the mean of the colours, 2 real, 3 imaginary
  *
  * The brightness of a coefficient z is b(|z|) = sqrt(min(1, gain |z| / m)), with m the largest magnitude of the level's six
  * subbands. That of a real or imaginary part v is 1/2 + b(|v|) / 2 for v >= 0, and 1/2 - b(|v|) / 2 for v < 0.
@@ -69,17 +69,17 @@ __kernel void mosaic_clear(PLANES_OUT(dst), int alpha)
 }
 
 #if VIEW == PHASE
-typedef float part; /* of the mean of the colours */
+typedef float number; /* a real or imaginary part; with PHASE of the mean colour */
 #else
-typedef vec part;
+typedef vec number;
 #endif
 
 /* Returns the brightness of coefficients with the real and imaginary parts re and im. `scale` is gain / m. */
-static inline part brightness(part re, part im, float scale)
+static inline number brightness(number re, number im, float scale)
 {
 #if VIEW == REAL || VIEW == IMAGINARY
-    const part v = VIEW == REAL ? re : im;
-    return mad(copysign((part)(0.5f), v), sqrt(fmin(fabs(v) * scale, 1.0f)), (part)(0.5f));
+    const number v = VIEW == REAL ? re : im;
+    return mad(copysign((number)(0.5f), v), sqrt(fmin(fabs(v) * scale, 1.0f)), (number)(0.5f));
 #else
     return sqrt(fmin(sqrt(mad(re, re, im * im)) * scale, 1.0f));
 #endif
@@ -154,6 +154,7 @@ __kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global con
         return;
     const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? gain / most : 0.0f;
     for (int subband = 0; subband < 6; subband++) {
+        /* Subbands are in the order 15, 45, 75, -75, -45, -15 degrees: the second row runs backwards. */
         const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
         const int to_x = origin.x + column * (subbands_at.width + gap) + x;
         const int to_y = origin.y + row * (subbands_at.height + gap) + y;

@@ -1,5 +1,5 @@
 /* A product (product.h) on CPU devices. A work-item computes ROWS rows of a segment, SEGMENT consecutive blocks along x, block
- * by block. Its tile stays in the first-level cache:
+ * by block. Its tile (17 KiB for one channel, 49 KiB for three) stays in the caches of its core:
  *
  *     one row of the tile   | LANES floats of padding | SPAN positions | LANES floats of padding |
  *
@@ -25,7 +25,7 @@
 
 #define SEGMENT 64  /* blocks along x of a work-item; also in src/filters/product.c */
 #define SPAN    512 /* positions in the tile */
-#define CHUNK   64  /* positions in a step of sum_support() */
+#define CHUNK   64  /* positions in a step of sum_without_zeros() */
 
 /* Floats of one channel at a number of positions in a row, with the padding on both sides. */
 #define PADDED(positions) ((positions) + 2 * LANES)
@@ -99,7 +99,8 @@ INLINE void fill_tile(float *tile, INPUT, const struct block rows, __global cons
 }
 
 /* sum += weights * samples of `count` positions of the tile, for one channel of a block's outputs: sum[r * MAX_PLANES] of row
- * r. The first part of a window starts from 0. Returns the maximum of the sums' bits as unsigned integers: a loop over the
+ * r. The first part of a window starts from 0. Returns the maximum of the sums' bits as unsigned integers, for
+ * may_be_clipped(): those of negative values, infinities and NaN are larger than those of valid values. A loop over the
  * finished block would load all sums again, 6% of the kernel's time for five taps. */
 INLINE uint16 multiply_rows(float16 *sum, const float *tile, __global const float *weights, int count, int step, bool is_first)
 {
@@ -122,11 +123,11 @@ INLINE uint16 multiply_rows(float16 *sum, const float *tile, __global const floa
     return largest;
 }
 
-/* Returns row r of a block of outputs, summed without the samples of weight 0, which may be NaN or infinite. Called only for
- * blocks whose window has such samples. If the source is interleaved, c is the channel and z is 0; otherwise z is the plane and
+/* Returns row r of a block of outputs, summed without the samples of weight 0, which may be NaN or infinite. Called if the
+ * block's sums are not finite. If the source is interleaved, c is the channel and z is 0; otherwise z is the plane and
  * c is 0. Vectorised loops would double the compilation time. */
-NOINLINE float16 sum_support(INPUT, const struct block rows, __global const float *row_weights, const struct block columns,
-                             __global const float *weights, int r, int c, int z, int planes)
+NOINLINE float16 sum_without_zeros(INPUT, const struct block rows, __global const float *row_weights,
+                                   const struct block columns, __global const float *weights, int r, int c, int z, int planes)
 {
     float line[MAX_PLANES * PADDED(CHUNK)];
     const int end = columns.first + columns.count, n = src_at.width, step = STEP;
@@ -204,7 +205,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
         __global const float *weights = weights_of(along_x, columns);
         const int end = columns.first + columns.count;
         float16 sum[ROWS][MAX_PLANES];
-        uint16 largest = 0; /* maximum of the bits of all sums */
+        uint16 largest; /* maximum of the bits of all sums */
         /* Adds the window part by part. Fills the tile if the rest of the window, or its next SPAN positions, is not in it. */
         int x = columns.first;
         do {
@@ -216,7 +217,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
                               planes);
             }
             const int count = min(end, tile_end) - x;
-            largest = 0;
+            largest = 0; /* only the last part has finished sums */
             for (int c = 0; c < planes; c++)
                 largest = max(largest, multiply_rows(sum[0] + c, tile + LANES + c * channel_step + (x - tile_first) * step,
                                                      weights + (x - columns.first) * LANES, count, step,
@@ -241,7 +242,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
         if (!all_finite)
             for (int r = begin_y - block_y * ROWS; r < end_y - block_y * ROWS; r++)
                 for (int c = 0; c < planes; c++)
-                    sum[r][c] = sum_support(INPUT_ARG, rows, row_weights, columns, weights, r, IS_INTERLEAVED ? c : 0,
+                    sum[r][c] = sum_without_zeros(INPUT_ARG, rows, row_weights, columns, weights, r, IS_INTERLEAVED ? c : 0,
                                             IS_INTERLEAVED ? 0 : z + c, planes);
         for (int y = begin_y; y < end_y; y++)
             store_row(sum[y - block_y * ROWS], INPUT_ARG, PLANES_ARG(other), OUTPUT_ARG, epilogue, i * LANES, y, z, planes,

@@ -3,6 +3,8 @@
  *     dst[x, y] = src at (xx x + xy y + x0, yx x + yy y + y0), interpolated; centres of pixels are at integers
  *               = sum over i of wx[i] * (sum over j of wy[j] * src[u + i, v + j])
  *
+ * (x0, y0) is x, y of struct warp; (u, v) is the first of the TAPS x TAPS samples around the position.
+ *
  * Cubic weights: D. Mitchell, A. Netravali, "Reconstruction filters in computer graphics", SIGGRAPH 1988; Keys' cubic is
  * one of these. Lanczos weights: C. Duchon, J. Appl. Meteorology 18 (1979), sin(pi d) sin(pi d / 3) 3 / (pi d)^2. If the
  * source shrinks, the filter is stretched and its weights are normalised (warp_shrinking).
@@ -46,14 +48,14 @@ static inline struct position find_position(const struct warp *warp, int x, int 
                              position_fraction(source_y)};
 }
 
-/* Samples of a line, their numbers, and its store. */
+/* A line (warp.h) holds the weights of LINE_SAMPLES neighbouring samples. */
 #if TAPS > 2
-#define WIDTH        8
-#define LANE_OFFSETS (line)(0, 1, 2, 3, 4, 5, 6, 7)
+#define LINE_SAMPLES 8
+#define LINE_INDICES (line)(0, 1, 2, 3, 4, 5, 6, 7)
 #define STORE_LINE   vstore8
 #else
-#define WIDTH        4
-#define LANE_OFFSETS (line)(0, 1, 2, 3)
+#define LINE_SAMPLES 4
+#define LINE_INDICES (line)(0, 1, 2, 3)
 #define STORE_LINE   vstore4
 #endif
 
@@ -61,7 +63,7 @@ static inline struct position find_position(const struct warp *warp, int x, int 
  * stretched by the factor `stretch`. */
 INLINE line weigh_line(const struct warp *warp, float first, float stretch)
 {
-    return weigh(warp, fabs(LANE_OFFSETS + first) / stretch);
+    return weigh(warp, fabs(LINE_INDICES + first) / stretch);
 }
 
 /* Computes the weights of the TAPS samples around a position that is `fraction` after a sample. `weights` has room for a
@@ -187,6 +189,7 @@ INLINE struct samples copy_samples(__local texel *tile, const struct warp *warp,
     const bool in_memory = contains(src_at, samples.left, samples.top, warp->columns, warp->rows);
     const int items = get_local_size(0) * get_local_size(1);
     for (int k = get_local_id(1) * get_local_size(0) + get_local_id(0); k < warp->columns * warp->rows; k += items) {
+        /* k / columns; exact, as k is small and 0.5 keeps the quotient away from integers. */
         const int row = (k + 0.5f) / warp->columns, column = k - row * warp->columns;
         tile[row * warp->pitch + column] =
             border_texel(PLANES_ARG(src), samples.left + column, samples.top + row, get_global_id(2), in_memory);
@@ -195,16 +198,17 @@ INLINE struct samples copy_samples(__local texel *tile, const struct warp *warp,
     return samples;
 }
 
-/* Returns the weighted sum of TAPS x TAPS samples from x0, y0 on: down each column, then over the columns. */
-INLINE texel sum_around(const struct samples from, PLANES_IN(src), int x0, int y0, int z, const float *wx, const float *wy,
-                        bool in_memory)
+/* Returns the weighted sum of TAPS x TAPS samples from first_x, first_y on: down each column, then over the
+ * columns. */
+INLINE texel sum_around(const struct samples from, PLANES_IN(src), int first_x, int first_y, int z, const float *wx,
+                        const float *wy, bool in_memory)
 {
     texel column[TAPS] = {0.0f}, sum = 0.0f;
 #pragma unroll
     for (int j = 0; j < TAPS; j++)
 #pragma unroll
         for (int i = 0; i < TAPS; i++)
-            column[i] = mad(load_sample(from, PLANES_ARG(src), x0 + i, y0 + j, z, in_memory), wy[j], column[i]);
+            column[i] = mad(load_sample(from, PLANES_ARG(src), first_x + i, first_y + j, z, in_memory), wy[j], column[i]);
 #pragma unroll
     for (int i = 0; i < TAPS; i++)
         sum = mad(column[i], wx[i], sum);
@@ -227,14 +231,15 @@ INLINE void warp_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(dst
         store_texel(PLANES_ARG(dst), x, y, z, beyond ? fill_texel(warp) : border_texel(PLANES_ARG(src), at.x, at.y, z, false));
         return;
     }
-    const int x0 = at.x - TAPS / 2 + 1, y0 = at.y - TAPS / 2 + 1;
-    float wx[WIDTH], wy[WIDTH];
+    const int first_x = at.x - TAPS / 2 + 1, first_y = at.y - TAPS / 2 + 1;
+    float wx[LINE_SAMPLES], wy[LINE_SAMPLES];
     find_weights(wx, warp, at.fraction_x);
     find_weights(wy, warp, at.fraction_y);
-    if (contains(src_at, x0, y0, TAPS, TAPS))
-        store_texel(PLANES_ARG(dst), x, y, z, sum_around(from, PLANES_ARG(src), x0, y0, z, wx, wy, true));
+    /* The last argument is constant, so that the common copy has no tests of the border. */
+    if (contains(src_at, first_x, first_y, TAPS, TAPS))
+        store_texel(PLANES_ARG(dst), x, y, z, sum_around(from, PLANES_ARG(src), first_x, first_y, z, wx, wy, true));
     else
-        store_texel(PLANES_ARG(dst), x, y, z, sum_around(from, PLANES_ARG(src), x0, y0, z, wx, wy, false));
+        store_texel(PLANES_ARG(dst), x, y, z, sum_around(from, PLANES_ARG(src), first_x, first_y, z, wx, wy, false));
 }
 
 __kernel void warp(PLANES_IN(src), PLANES_OUT(dst), const struct warp warp)
@@ -250,13 +255,13 @@ __kernel void warp_tiled(PLANES_IN(src), PLANES_OUT(dst), const struct warp warp
 }
 #endif
 
-/* Adds WIDTH samples from x0, y0 on, times the weight of their row, to a line of columns. */
-INLINE void add_row(texel *column, const struct samples from, PLANES_IN(src), int x0, int y0, int z, float weight,
+/* Adds LINE_SAMPLES samples from first_x, first_y on, times the weight of their row, to a line of columns. */
+INLINE void add_row(texel *column, const struct samples from, PLANES_IN(src), int first_x, int first_y, int z, float weight,
                     bool in_memory)
 {
 #pragma unroll
-    for (int i = 0; i < WIDTH; i++)
-        column[i] = mad(load_sample(from, PLANES_ARG(src), x0 + i, y0, z, in_memory), weight, column[i]);
+    for (int i = 0; i < LINE_SAMPLES; i++)
+        column[i] = mad(load_sample(from, PLANES_ARG(src), first_x + i, first_y, z, in_memory), weight, column[i]);
 }
 
 /* Computes an output pixel of a warp that shrinks: the filter is stretched, and its weights are normalised. */
@@ -273,30 +278,30 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
     const int reach_x = (int)ceil(TAPS / 2 * warp->stretch_x), reach_y = (int)ceil(TAPS / 2 * warp->stretch_y);
     texel sum = 0.0f;
     float across = 0.0f, down = 0.0f;
-    /* WIDTH columns of samples at a time: sums along y, then adds the weighted columns. */
-    for (int left = 1 - reach_x; left <= reach_x; left += WIDTH) {
-        const int x0 = at.x + left;
-        const bool in_memory = contains(src_at, x0, at.y - reach_y + 1, WIDTH, 2 * reach_y);
-        texel column[WIDTH] = {0.0f};
-        float wx[WIDTH], wy[WIDTH];
+    /* LINE_SAMPLES columns of samples at a time: sums along y, then adds the weighted columns. */
+    for (int left = 1 - reach_x; left <= reach_x; left += LINE_SAMPLES) {
+        const int first_x = at.x + left;
+        const bool in_memory = contains(src_at, first_x, at.y - reach_y + 1, LINE_SAMPLES, 2 * reach_y);
+        texel column[LINE_SAMPLES] = {0.0f};
+        float wx[LINE_SAMPLES], wy[LINE_SAMPLES];
         down = 0.0f;
-        for (int top = 1 - reach_y; top <= reach_y; top += WIDTH) {
+        for (int top = 1 - reach_y; top <= reach_y; top += LINE_SAMPLES) {
             STORE_LINE(weigh_line(warp, top - at.fraction_y, warp->stretch_y), 0, wy);
-            const int rows = min(WIDTH, reach_y - top + 1);
+            const int rows = min(LINE_SAMPLES, reach_y - top + 1);
             for (int j = 0; j < rows; j++) {
-                const int y0 = at.y + top + j;
+                const int first_y = at.y + top + j;
                 down += wy[j];
                 if (wy[j] == 0.0f) /* skip zero weights: samples there may be NaN */
                     continue;
                 if (in_memory)
-                    add_row(column, from, PLANES_ARG(src), x0, y0, z, wy[j], true);
+                    add_row(column, from, PLANES_ARG(src), first_x, first_y, z, wy[j], true);
                 else
-                    add_row(column, from, PLANES_ARG(src), x0, y0, z, wy[j], false);
+                    add_row(column, from, PLANES_ARG(src), first_x, first_y, z, wy[j], false);
             }
         }
         STORE_LINE(weigh_line(warp, left - at.fraction_x, warp->stretch_x), 0, wx);
 #pragma unroll
-        for (int i = 0; i < WIDTH; i++) { /* skip zero weights: samples there may be NaN */
+        for (int i = 0; i < LINE_SAMPLES; i++) { /* skip zero weights: samples there may be NaN */
             across += wx[i];
             if (wx[i] != 0.0f)
                 sum = mad(column[i], wx[i], sum);

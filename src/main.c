@@ -48,7 +48,7 @@ static void end_by_signal(int number)
 {
     sigset_t one;
     atomic_store(&is_ending, true);
-    if (!crashes_are_handled(number)) /* after a crash, the next run empties PoCL's cache */
+    if (!is_crash_signal(number)) /* after a crash the marker stays, and the next run empties PoCL's cache */
         pocl_cache_close();
     outputs_abandon();
     progress_interrupted(number);
@@ -71,7 +71,7 @@ static void *await_signals(void *context)
 }
 
 /* Installs the handlers of crashes and blocks the signals that await_signals will wait for. */
-static void block_signals(void)
+static void prepare_signals(void)
 {
     static const int fatal_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
     sigset_t blocked;
@@ -91,7 +91,7 @@ static void block_signals(void)
 
 /* Starts the thread that waits for signals. Handlers would not do: LLVM, in OpenCL drivers, replaces them,
  * and the first SIGQUIT or SIGXCPU would be lost. */
-static enum status handle_signals(struct error *error)
+static enum status start_signal_thread(struct error *error)
 {
     pthread_t thread;
     enum status status = thread_start(&thread, await_signals, NULL, error);
@@ -118,23 +118,24 @@ static enum status check_stdout(enum status status, struct error *error)
     return status;
 }
 
-/* Prepares the OpenCL drivers, confines the process to the files of `list`, and starts the thread that waits
- * for signals. Until block_signals, signals end the process at once, as it has no temporary files yet. `list`
- * is NULL for commands without files, such as --selftest, which are not confined. */
+/* Blocks the signals, prepares the OpenCL drivers, confines the process to the files of `list`, and starts
+ * the thread that waits for signals. Until prepare_signals, signals end the process at once, as it has no
+ * temporary files yet. `list` is NULL for commands without files, such as --selftest, which are not confined.
+ */
 static enum status prepare_process(const struct command *command, const struct job_list *list,
                                    struct error *error)
 {
     static const struct workload none;
     const struct settings *settings = &command->settings;
-    block_signals();
+    prepare_signals();
     const bool uses_device = !settings->dry_run && (settings->mode & MODES_OF_DEVICES) != 0;
     if (uses_device)
         pocl_cache_open(&settings->environment, settings->verbose, settings->quiet);
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
     if (status == STATUS_OK)
-        status = handle_signals(error);
+        status = start_signal_thread(error);
     /* batch_run calls device_select_drivers itself, after it has estimated the work. --info --measure has
-     * little work: `none`. */
+     * little work (`none`); that of --list-devices, --selftest and --warm is unknown (NULL). */
     if (status == STATUS_OK && uses_device && settings->mode != MODE_CONVERT)
         device_select_drivers(settings, list ? &none : NULL);
     return status;

@@ -48,7 +48,7 @@ char *cache_path(const char *base, const char *home, const char *name, struct er
     return text_print(error, "%s%s/climg/%s", base, folder, name);
 }
 
-void make_folders_above(char *path)
+void try_folders_above(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -88,7 +88,7 @@ enum status cache_write(const char *path, const void *data, size_t size, struct 
     if (!temporary)
         return STATUS_FAILED;
     snprintf(temporary, length, "%s", path);
-    make_folders_above(temporary);
+    try_folders_above(temporary);
 
     /* Try several names: another machine that shares the directory may have a process of the same number. */
     FILE *file = NULL;

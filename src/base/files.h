@@ -28,9 +28,9 @@ void *file_read_whole(const char *path, size_t *size);
  */
 char *cache_path(const char *base, const char *home, const char *name, struct error *error);
 
-/* Creates the directories above a file. Ignores errors: the caller's fopen reports them. `path` is modified
- * while the function runs. */
-void make_folders_above(char *path);
+/* Creates the folders above a path as far as possible. Ignores errors: they show when the caller uses the
+ * path. `path` is modified while the function runs. */
+void try_folders_above(char *path);
 
 /* Creates the missing folders of `path`: each part of it before a slash. Parts shorter than `from` bytes must
  * exist. Another process may create the same folders at the same time. If *made_from is 0 and a folder was

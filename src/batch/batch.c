@@ -318,8 +318,8 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
         /* Also after a failure to open the pool: the report has a line for each job that was not tried. */
         status = results_end(&results, &list, status, error);
         if (opened)
-            status = report_times(worker_pool_sum(&pool), pool.devices, settings, began, status, report_error,
-                                  error);
+            status = report_times(worker_pool_add_measurements(&pool), pool.device_count, settings, began,
+                                  status, report_error, error);
         if (environment_closes(&settings->environment))
             worker_pool_close(&pool);
     }

@@ -187,7 +187,7 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     const struct shape *shape = plan_output(page->plan);
     struct image_info *out = &page->out;
     page->input_conversion = job_input_conversion(job, worker);
-    page->input_conversion.rounded = plan_has_large_halo(page->plan);
+    page->input_conversion.flushes_alpha = plan_has_large_halo(page->plan);
     page->input_conversion.opponent_in = page->plan->opponent_in;
     page->input_conversion.opponent_out = page->plan->opponent_out;
     *out = *in;
@@ -319,7 +319,7 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
     if (status != STATUS_OK)
         return status;
     result_note_noise(job, worker, 0, result);
-    result_note_missing(worker, 0, result);
+    result_note_warnings(worker, 0, result);
     if (plan_output(page->plan)->kind == KIND_IMAGE)
         return job_end_page(job, worker, page, result);
     result_note_trailing(job, worker, result); /* the pages of a coefficient file are complete */

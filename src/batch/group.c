@@ -202,7 +202,7 @@ static enum status run_chain(struct job_group *g)
         result_note_page(item->job, g->worker, &item->page, &item->result);
         if (status == STATUS_OK) {
             result_note_noise(item->job, g->worker, item->image, &item->result);
-            result_note_missing(g->worker, item->image, &item->result);
+            result_note_warnings(g->worker, item->image, &item->result);
         }
         item->result.clipping.beyond = g->group.clipping[item->image].beyond;
         item->result.clipping.not_numbers = g->group.clipping[item->image].not_numbers;

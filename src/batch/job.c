@@ -386,7 +386,7 @@ static uint64_t coding_memory(const struct worker *worker)
 struct reader_options job_reader_options(const struct worker *worker)
 {
     struct reader_options options = settings_reader_options(worker->context->settings);
-    options.target = chain_target(worker->context->chain);
+    options.target = chain_cmyk_space(worker->context->chain);
     options.jobs = worker->share.threads;
     options.memory = coding_memory(worker);
     return options;
@@ -536,8 +536,8 @@ enum status job_adapt_to_chroma(struct job *job, const struct worker *worker, co
         return STATUS_OK;
     const struct chroma chroma = {
         .across = video->across, .down = video->down, .left = video->left, .top = video->top};
-    enum status status = chain_adapt_to_chroma(&job->chain, &chroma, plan->shapes, worker->context->settings,
-                                               &job->chroma_chain, error);
+    enum status status = chain_make_chroma(&job->chain, &chroma, plan->shapes, worker->context->settings,
+                                           &job->chroma_chain, error);
     job->has_chroma_chain = status == STATUS_OK;
     if (status != STATUS_OK)
         error_prefix(error, job_input_name(job)); /* the message begins with the stage */

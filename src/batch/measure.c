@@ -112,7 +112,7 @@ static enum status measure_steps(const struct job *job, struct worker *worker, s
                                 .alpha = out->alpha,
                                 .type = plan.out},
                         .clipping = &ignored};
-    page.input_conversion.rounded = plan_has_large_halo(&plan);
+    page.input_conversion.flushes_alpha = plan_has_large_halo(&plan);
     page.input_conversion.opponent_in = plan.opponent_in;
     page.input_conversion.opponent_out = plan.opponent_out;
     page.output_conversion = page.input_conversion;

@@ -387,7 +387,7 @@ static const char *memory_name(const struct worker *worker)
 static void print_table(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
-    if (worker->has_device_name)
+    if (worker->knows_device)
         fprintf(out, "%s, %s memory\n", worker->device.name, memory_name(worker));
     else
         fputs("no device was needed\n", out);
@@ -437,7 +437,7 @@ static void print_json(FILE *out, struct worker *worker)
     const struct times busy = worker_times(worker);
     struct json_writer line = {.out = out};
     json_begin(&line, NULL, '{');
-    json_put_string(&line, "device", worker->has_device_name ? worker->device.name : NULL);
+    json_put_string(&line, "device", worker->knows_device ? worker->device.name : NULL);
     json_put_string(&line, "memory", memory_name(worker));
     json_begin(&line, "stages", '[');
     for (size_t i = 0; i < worker->timing.kernel_count; i++) {
@@ -477,8 +477,7 @@ static enum status write_timing(struct worker *const *workers, int count, const 
     for (int i = 0; i < count; i++) {
         struct worker *worker = workers[i];
         /* Leave out workers that did nothing. JSON always has the first one, as an empty file is no JSON. */
-        const bool is_idle =
-            !worker->has_device_name && timing_phase(&worker->timing, PHASE_DECODE).count == 0;
+        const bool is_idle = !worker->knows_device && timing_phase(&worker->timing, PHASE_DECODE).count == 0;
         if (is_idle && (timing->form == TIMING_TABLE || i > 0))
             continue;
         /* Add times that no worker measures. */

@@ -85,9 +85,9 @@ enum status results_end(struct results *results, const struct job_list *list, en
                         struct error *error);
 
 /* Writes --timing and --trace. The work began at `began` (clock_seconds) and ended with `status`. `workers`
- * are the leaders of the `count` devices (worker_pool_sum). Returns `status`. If a file cannot be written,
- * returns STATUS_FAILED; if `status` is a failure, too, calls `report_error` with the file's error and
- * returns `status`. */
+ * are the leaders of the `count` devices (worker_pool_add_measurements). Returns `status`. If a file cannot
+ * be written, returns STATUS_FAILED; if `status` is a failure, too, calls `report_error` with the file's
+ * error and returns `status`. */
 enum status report_times(struct worker *const *workers, int count, const struct settings *settings,
                          double began, enum status status, void (*report_error)(const struct error *),
                          struct error *error);

@@ -122,15 +122,17 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     /* Lower slices would need less memory, unless slices are mostly halo. */
     result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice_rows : 0;
 
-    /* Add to the sums over pages. Samples become floats unless stages only move them. */
+    /* Add to the sums over pages. Values of four bytes passed through floats if
+     * the input was read as floats, or if stages do more than move samples. */
     result->pixels += (uint64_t)in.width * (uint64_t)in.height;
     result->output_type = page->out.type;
     result->conversion_clips =
         result->conversion_clips || transfer_clips(job->samples, page->out.type, false);
-    result->as_floats = result->as_floats ||
-                        (sample_size(page->out.type) == sizeof(float) &&
-                         (sample_is_float(page->input_conversion.type) ||
-                          !plan_keeps_file_samples(plan, &page->input_conversion, &page->output_conversion)));
+    result->as_floats =
+        result->as_floats ||
+        (sample_size(page->out.type) == sizeof(float) &&
+         (sample_is_float(page->input_conversion.type) ||
+          !slice_only_moves_samples(plan, &page->input_conversion, &page->output_conversion)));
     if (page->output_conversion.counts_clipping)
         result->clipping.samples +=
             (uint64_t)page->out.width * page->out.height * (uint64_t)page->out.channels;
@@ -196,7 +198,7 @@ void noise_text(const struct noise_summary *noise, char text[NOISE_TEXT_SIZE])
     }
 }
 
-void result_note_missing(const struct worker *worker, int image, struct result *result)
+void result_note_warnings(const struct worker *worker, int image, struct result *result)
 {
     char text[128];
     const uint64_t count = worker->run.results.nonfinite[image];
@@ -251,8 +253,8 @@ void result_note_found(const struct job *job, const struct worker *worker, struc
 
 enum { CLIPPING_TOLERATED = 1 /* percent of the samples: up to here there is no warning */ };
 
-/* Warns of clipped values. Only with --verbose if --range was given, as the user requested the clipping, or
- * if stages clipped few samples, as happens in most pictures. */
+/* Warns of clipped values. Without --verbose it is silent if --range was given, which asks for clipping, or
+ * if only stages clip and few samples are affected, as in most pictures. */
 static void warn_of_clipping(const struct worker *worker, struct result *result)
 {
     const struct clipping *clipping = &result->clipping;
@@ -262,7 +264,7 @@ static void warn_of_clipping(const struct worker *worker, struct result *result)
         !settings->range.given && (result->conversion_clips || percent > CLIPPING_TOLERATED);
     char text[256] = "";
     if (clipping->beyond > 0 && is_warned && !result->conversion_clips && !settings->verbose)
-        text_append(text, sizeof text, "%.3g%% of the samples became pure black or white by the stages",
+        text_append(text, sizeof text, "%.3g%% of the samples became pure black or white in the stages",
                     percent);
     else if (clipping->beyond > 0 && (settings->verbose || is_warned))
         text_append(

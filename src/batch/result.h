@@ -11,7 +11,8 @@ enum { WARNINGS_SIZE = 1024 }; /* bytes; further warnings are cut off */
 
 /* Noise that a stage estimated. */
 struct noise_summary {
-    float sigma[4][NOISE_LEVELS]; /* [colour][level - 1]: standard deviation; 255 is full scale */
+    float sigma[4][NOISE_LEVELS]; /* [colour][level - 1]: of white noise as strong as the noise on that
+                                     level; 255 is full scale */
     int count;                    /* number of colours, without alpha; 0: no stage looked for noise */
     int levels;
     bool is_separate; /* colours are red, green and blue; otherwise opponent colours */
@@ -76,7 +77,7 @@ void noise_text(const struct noise_summary *noise, char text[NOISE_TEXT_SIZE]);
 
 /* Adds the warnings of stages (run_warn), and one of the NaN and infinite values that they left out. `image`
  * is the index in a group, otherwise 0. */
-void result_note_missing(const struct worker *worker, int image, struct result *result);
+void result_note_warnings(const struct worker *worker, int image, struct result *result);
 
 /* Records the noise that a stage estimated in the page or the group's image. With --verbose prints it. */
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result);

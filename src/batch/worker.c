@@ -106,7 +106,7 @@ static enum status open_run(struct worker *worker, struct error *error)
     set_limits(worker);
     worker->run.jobs = worker->share.threads;
     worker->open = true;
-    worker->has_device_name = true;
+    worker->knows_device = true;
     return STATUS_OK;
 }
 
@@ -165,10 +165,10 @@ void worker_add_measurements(struct worker *worker, struct worker *other)
         worker->frames.count += frames->count;
     }
     /* If all jobs of `worker` failed before they needed the device, take the name from `other`. */
-    if (!worker->has_device_name && other->has_device_name) {
+    if (!worker->knows_device && other->knows_device) {
         memcpy(worker->device.name, other->device.name, sizeof worker->device.name);
         worker->run.memory = other->run.memory;
-        worker->has_device_name = true;
+        worker->knows_device = true;
     }
 }
 

@@ -62,13 +62,12 @@ struct worker {
     struct device_opener opener;
     atomic_bool open; /* `device` and `run` are initialised */
     struct device device;
-    struct device
-        shared; /* copy of `device` after it was opened, of which followers and verifier get a share */
+    struct device shared; /* `device` as it was opened: followers and the verifier are made from this copy */
     struct verifier verifier; /* open with --verify */
     struct run run;
 
     /* Measurements, which worker_add_measurements adds up. */
-    atomic_bool has_device_name; /* device.name and run.memory are valid, perhaps from an added worker */
+    atomic_bool knows_device; /* device.name and run.memory are valid, perhaps from an added worker */
     struct event_log event_log;
     struct frame_times frames;
     struct timing timing;

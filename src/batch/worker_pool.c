@@ -57,7 +57,7 @@ static size_t fair_share(struct worker_pool *pool)
     pthread_mutex_lock(&pool->lock);
     const size_t left = pool->list->count - pool->next;
     pthread_mutex_unlock(&pool->lock);
-    return 1 + left / (size_t)pool->count;
+    return 1 + left / (size_t)pool->worker_count;
 }
 
 /* ---------------------------------------------------------------- how a job ends */
@@ -68,9 +68,9 @@ static bool drop_device(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
     struct error error = {.text = ""};
-    if (pool->is_dropped[thread->device] || pool->working == 1)
+    if (pool->is_dropped[thread->device] || pool->working_devices == 1)
         return pool->is_dropped[thread->device];
-    pool->working--;
+    pool->working_devices--;
     pool->is_dropped[thread->device] = true;
     fail(&error, STATUS_FAILED, "%s: the device fails and is left out; the others go on",
          thread->worker.device.name[0] ? thread->worker.device.name : thread->worker.opener.name);
@@ -78,9 +78,8 @@ static bool drop_device(struct pool_thread *thread)
     return true;
 }
 
-/* True if all remaining jobs would fail for the same reason: any, if its scope is SCOPE_ALL; a full disk, if
- * there is an output folder; a full disk or a folder that is not writable, if all outputs are in one folder.
- */
+/* True if all remaining jobs would fail for the same reason. SCOPE_ALL: they would. SCOPE_DISK: if there is
+ * an output folder, or all outputs are in one folder. SCOPE_FOLDER: if all outputs are in one folder. */
 static bool ends_all(const struct job_list *list, const struct result *result)
 {
     const enum error_scope scope = result->error.scope;
@@ -98,13 +97,13 @@ static bool ends_all(const struct job_list *list, const struct result *result)
     return true;
 }
 
-/* Reports the job's result; or defers the job if it can be done again, and either out of memory or its device
- * was dropped. With several devices, tests the device after each failure. */
+/* Reports the job's result. A job that can begin again is deferred instead if it ran out of memory beside
+ * other workers, or if its device was dropped. With several devices, tests the device after each failure. */
 static void finish_job(struct pool_thread *thread, struct job *job, const struct result *result)
 {
     struct worker_pool *pool = thread->pool;
     const bool can_defer = result->status != STATUS_OK && job_can_begin_again(job);
-    const bool device_fails = can_defer && pool->devices > 1 && !worker_device_works(&thread->worker);
+    const bool device_fails = can_defer && pool->device_count > 1 && !worker_device_works(&thread->worker);
     pthread_mutex_lock(&pool->lock);
     const bool is_deferred = (device_fails && drop_device(thread)) ||
                              (can_defer && result->error.is_out_of_memory && !pool->is_alone);
@@ -165,7 +164,8 @@ static void *work(void *context)
 {
     struct pool_thread *thread = context;
     struct job *job = pool_take(thread);
-    struct result result = {.group = 1}; /* result.times: the time already spent on `job` */
+    /* Its times are those already spent on `job`: a misfit of a group; job_group_begin clears them. */
+    struct result result = {.group = 1};
     while (job) {
         struct job *misfit = NULL;
         const size_t share = fair_share(thread->pool);
@@ -183,10 +183,10 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Does the deferred jobs, one at a time, with all memory. If a job runs out of memory, halves its slices and
- * does it again. If lower slices would not help, decodes and encodes with one thread: what several threads
- * decode and compress ahead grows with --memory-limit, so that the limit in a message would be too low. The
- * other workers have ended, so no lock is needed for the list. */
+/* Does the deferred jobs, one at a time, with all memory. While a job runs out of memory, it is done again
+ * with half as many rows in a slice. When lower slices no longer help, it is done with one thread: several
+ * threads decode and compress ahead, and use more memory the higher --memory-limit is, so the limit that the
+ * message suggests would be too low. The other workers have ended, so no lock is needed for the list. */
 static void work_alone(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
@@ -206,7 +206,8 @@ static void work_alone(struct pool_thread *thread)
             if (result.status == STATUS_OK || !result.error.is_out_of_memory ||
                 (result.slice < 2 && worker->share.threads == 1))
                 break;
-            worker->share.threads = result.slice < 2 ? 1 : worker->share.threads;
+            if (result.slice < 2)
+                worker->share.threads = 1;
             worker->run.limits.slice = result.slice < 2 ? result.slice : result.slice / 2;
         }
         worker->share.threads = threads;
@@ -218,23 +219,23 @@ static void work_alone(struct pool_thread *thread)
 void worker_pool_run(struct worker_pool *pool, const struct resume *resume)
 {
     pool->context.resume = resume;
-    for (int i = 1; i < pool->count; i++) {
+    for (int i = 1; i < pool->worker_count; i++) {
         struct pool_thread *thread = &pool->threads[i];
         struct error ignored = {.text = ""}; /* without the thread, other workers do the jobs */
         thread->is_started = thread_start(&thread->thread, work, thread, &ignored) == STATUS_OK;
     }
     work(&pool->threads[0]);
-    for (int i = 1; i < pool->count; i++)
+    for (int i = 1; i < pool->worker_count; i++)
         if (pool->threads[i].is_started)
             pthread_join(pool->threads[i].thread, NULL);
     /* If the threads of the only working device could not be started, jobs are left: do them in this thread.
      */
-    for (int i = 0; i < pool->count; i++)
+    for (int i = 0; i < pool->worker_count; i++)
         work(&pool->threads[i]);
     pool->is_alone = true;
-    for (int i = 0; i < pool->count && pool->deferred; i++)
+    for (int i = 0; i < pool->worker_count && pool->deferred; i++)
         worker_clear(&pool->threads[i].worker);
-    for (int i = 0; i < pool->count && pool->deferred; i++)
+    for (int i = 0; i < pool->worker_count && pool->deferred; i++)
         work_alone(&pool->threads[i]);
 }
 
@@ -280,23 +281,23 @@ static enum status choose_devices(struct worker_pool *pool, const struct setting
     const bool has_several = list->several || (list->count > 0 && list->jobs[0].stat_errno != 0);
     int *numbers = NULL;
     enum status status = STATUS_OK;
-    pool->devices = 1;
+    pool->device_count = 1;
     if (!all && !strchr(settings->device, ','))
         return STATUS_OK;
     if (has_several || !all)
-        status =
-            device_resolve_list(settings->device, &settings->environment, &numbers, &pool->devices, error);
-    if (status == STATUS_OK && !has_several && (all || pool->devices > 1)) {
+        status = device_resolve_list(settings->device, &settings->environment, &numbers, &pool->device_count,
+                                     error);
+    if (status == STATUS_OK && !has_several && (all || pool->device_count > 1)) {
         free(numbers);
         return fail(error, STATUS_USAGE, "--device %s is for several files; a single file needs one device",
                     settings->device);
     }
     if (status == STATUS_OK)
         pool->names =
-            allocate_zeroed((size_t)pool->devices, sizeof *pool->names, "the list of devices", error);
+            allocate_zeroed((size_t)pool->device_count, sizeof *pool->names, "the list of devices", error);
     if (status == STATUS_OK && !pool->names)
         status = STATUS_FAILED;
-    for (int i = 0; status == STATUS_OK && i < pool->devices; i++)
+    for (int i = 0; status == STATUS_OK && i < pool->device_count; i++)
         snprintf(pool->names[i], sizeof pool->names[i], "%d", numbers[i]);
     free(numbers);
     return status;
@@ -317,7 +318,7 @@ static int worker_pool_choose_count(const struct worker_pool *pool, const struct
         most = limit.rlim_cur < OTHERS + 2 * EACH
                    ? 1
                    : (int)fmin((double)(limit.rlim_cur - OTHERS) / EACH, THREADS_MAX);
-    count = count > pool->devices ? count : pool->devices;
+    count = count > pool->device_count ? count : pool->device_count;
     count = count < most ? count : most;
     const struct job *first = pool->list->count > 0 ? pool->list->jobs : NULL;
     if (first && first->stack && first->stack->max_workers < count)
@@ -331,20 +332,21 @@ static void init_workers(struct worker_pool *pool)
 {
     const struct settings *settings = pool->context.settings;
     int jobs = settings->jobs > 0 ? settings->jobs : processors_available();
-    for (int i = 0; i < pool->count; i++) {
+    for (int i = 0; i < pool->worker_count; i++) {
         struct pool_thread *thread = &pool->threads[i];
         struct worker *worker = &thread->worker;
-        int device = i % pool->devices;
+        int device = i % pool->device_count;
         thread->pool = pool;
         pool->leaders[device] = &pool->threads[device].worker;
         thread->device = device;
         worker_init(worker, &pool->context, device == i ? NULL : &pool->threads[device].worker,
                     pool->names ? pool->names[device] : settings->device);
-        worker->share.threads = jobs > pool->count ? jobs / pool->count : 1;
+        worker->share.threads = jobs > pool->worker_count ? jobs / pool->worker_count : 1;
         /* Rounded up, as 0 means no limit. */
-        const uint64_t memory = settings->memory_limit, workers = (uint64_t)pool->count;
+        const uint64_t memory = settings->memory_limit, workers = (uint64_t)pool->worker_count;
         worker->share.memory_limit = memory / workers + (memory % workers > 0);
-        worker->share.workers = (pool->count - 1 - device) / pool->devices + 1; /* threads on this device */
+        worker->share.workers =
+            (pool->worker_count - 1 - device) / pool->device_count + 1; /* threads on this device */
         thread->group = (struct job_group){.worker = worker, .expected = FIRST_GROUP};
     }
 }
@@ -363,29 +365,29 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
     if (status != STATUS_OK)
         return status;
     int count = worker_pool_choose_count(pool, &command->settings);
-    pool->devices = pool->devices < count ? pool->devices : count;
-    pool->working = pool->devices;
+    pool->device_count = pool->device_count < count ? pool->device_count : count;
+    pool->working_devices = pool->device_count;
     pool->is_dropped = allocate_zeroed((size_t)count, sizeof *pool->is_dropped, "the list of devices", error);
     pool->threads = allocate_zeroed((size_t)count, sizeof *pool->threads, "the workers", error);
     // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
     pool->leaders = allocate_zeroed((size_t)count, sizeof *pool->leaders, "the workers", error);
     if (!pool->is_dropped || !pool->threads || !pool->leaders)
         return STATUS_FAILED;
-    pool->count = count;
+    pool->worker_count = count;
     init_workers(pool);
     return STATUS_OK;
 }
 
-struct worker *const *worker_pool_sum(struct worker_pool *pool)
+struct worker *const *worker_pool_add_measurements(struct worker_pool *pool)
 {
-    for (int i = pool->devices; i < pool->count; i++)
-        worker_add_measurements(pool->leaders[i % pool->devices], &pool->threads[i].worker);
+    for (int i = pool->device_count; i < pool->worker_count; i++)
+        worker_add_measurements(pool->leaders[i % pool->device_count], &pool->threads[i].worker);
     return pool->leaders;
 }
 
 void worker_pool_close(struct worker_pool *pool)
 {
-    for (int i = pool->count - 1; i >= 0; i--)
+    for (int i = pool->worker_count - 1; i >= 0; i--)
         worker_close(&pool->threads[i].worker);
     free(pool->threads);
     free(pool->leaders);

@@ -1,6 +1,7 @@
 /* A pool of workers, which take the jobs of a list.
  *
- *     worker_pool_open ─▶ worker_pool_run ─▶ worker_pool_sum ─▶ report_times ─▶ worker_pool_close
+ *     worker_pool_open ─▶ worker_pool_run ─▶ worker_pool_add_measurements ─▶ report_times ─▶
+ * worker_pool_close
  *
  * The pool owns its workers and borrows list and results. Thread safety: the main thread calls all functions;
  * in worker_pool_run it runs the first worker. */
@@ -17,19 +18,19 @@ struct worker_pool {
     /* Constant while workers run. */
     struct worker_context context; /* shared by all workers */
     const struct job_list *list;
-    int devices;       /* number of devices */
+    int device_count;
     char (*names)[12]; /* values of --device, one for each device; NULL: the command's value */
-    int count;         /* number of workers */
+    int worker_count;
     struct pool_thread *threads;
     struct worker **leaders; /* by device: the first worker on it */
     bool is_alone;           /* the other threads have ended; one worker at a time does the deferred jobs */
 
     pthread_mutex_t lock; /* protects the following fields, and most of *results */
     struct results *results;
-    size_t next;      /* index of the first job that is not taken yet */
-    size_t deferred;  /* number of jobs to be done at the end, whose is_deferred is true */
-    int working;      /* number of devices that were not dropped */
-    bool *is_dropped; /* by device: it failed and is no longer used */
+    size_t next;         /* index of the first job that is not taken yet */
+    size_t deferred;     /* number of jobs to be done at the end, whose is_deferred is true */
+    int working_devices; /* number of those that were not dropped */
+    bool *is_dropped;    /* by device: it failed and is no longer used */
 };
 
 /* Decides the number of workers, their devices, and their shares of memory. Worker i uses device i % devices.
@@ -48,7 +49,7 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack);
 
 /* Adds the measurements of all workers on a device to its leader. Returns the leaders, one for each device,
  * which belong to the pool. Call it once, after the work. */
-struct worker *const *worker_pool_sum(struct worker_pool *pool);
+struct worker *const *worker_pool_add_measurements(struct worker_pool *pool);
 
 /* Closes all workers, followers before their leaders, as they share its device. */
 void worker_pool_close(struct worker_pool *pool);

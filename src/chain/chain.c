@@ -125,7 +125,7 @@ bool chain_has(const struct chain *chain, const char *stage)
     return false;
 }
 
-const struct colour_space *chain_target(const struct chain *chain)
+const struct colour_space *chain_cmyk_space(const struct chain *chain)
 {
     return chain->count > 0 ? step_caps(&chain->steps[0]).target : NULL;
 }
@@ -276,12 +276,12 @@ enum status chain_end_series(const struct chain *chain, const struct input_serie
     return status;
 }
 
-enum status chain_adapt_to_chroma(const struct chain *chain, const struct chroma *chroma,
-                                  const struct shape *shapes, const struct settings *settings,
-                                  struct chain *colour, struct error *error)
+enum status chain_make_chroma(const struct chain *chain, const struct chroma *chroma,
+                              const struct shape *shapes, const struct settings *settings,
+                              struct chain *chroma_chain, struct error *error)
 {
     enum status status = STATUS_OK;
-    *colour = (struct chain){0};
+    *chroma_chain = (struct chain){0};
     for (size_t i = 0; status == STATUS_OK && i < chain->count; i++) {
         const struct step *step = &chain->steps[i];
         struct chroma step_chroma = *chroma;
@@ -289,16 +289,16 @@ enum status chain_adapt_to_chroma(const struct chain *chain, const struct chroma
         step_chroma.out = &shapes[i + 1];
         status =
             step->stage->adapt_to_chroma != NULL
-                ? insert_stage(colour, i, step->stage, step->written, &step_chroma, error)
+                ? insert_stage(chroma_chain, i, step->stage, step->written, &step_chroma, error)
                 : fail(error, STATUS_FAILED,
                        "--%s does not work on Y, Cb and Cr, as video has them; convert it to RGB first, as "
                        "with ffmpeg -f image2pipe -c:v ppm",
                        step->stage->name);
     }
     if (status == STATUS_OK)
-        status = chain_prepare(colour, settings, error);
+        status = chain_prepare(chroma_chain, settings, error);
     if (status != STATUS_OK)
-        chain_free(colour);
+        chain_free(chroma_chain);
     return status;
 }
 

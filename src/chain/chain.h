@@ -3,7 +3,7 @@
  * A written chain belongs to the command and is shared by all workers. chain_resolve makes a copy for one
  * kind of input, which borrows the parameters and must be freed before the written chain.
  *
- * Thread safety: a written chain is read-only after chain_prepare. */
+ * Thread safety: a written chain is read-only after chain_prepare and chain_prepare_series. */
 #ifndef CLIMG_CHAIN_CHAIN_H
 #define CLIMG_CHAIN_CHAIN_H
 
@@ -62,7 +62,9 @@ size_t chain_find_merge(const struct chain *chain, size_t first);
 /* Returns the capabilities of the stage with these parameters. */
 struct stage_caps step_caps(const struct step *step);
 
-/* True if another stage replaces it after the page was measured (struct measurement). */
+/* True if the step needs a measurement of the page (struct measurement), after which another stage replaces
+ * it.
+ */
 bool step_is_measured(const struct step *step);
 
 /* Returns capabilities of the chain: new_geometry, new_values, amplifies, needs_space, needs_upright and
@@ -72,8 +74,8 @@ struct stage_caps chain_caps(const struct chain *chain);
 /* True if a stage has that name. */
 bool chain_has(const struct chain *chain, const char *stage);
 
-/* Returns the RGB space of the first step, if it converts colours; else NULL. CMYK is read in this space. */
-const struct colour_space *chain_target(const struct chain *chain);
+/* Returns the RGB space in which CMYK is read: that to which the first step converts; NULL: none. */
+const struct colour_space *chain_cmyk_space(const struct chain *chain);
 
 /* True if a stage is measured before the plan is computed (struct measurement). */
 bool chain_is_measured(const struct chain *chain);
@@ -92,11 +94,11 @@ enum status chain_end_series(const struct chain *chain, const struct input_serie
 
 /* Makes the chain for the chroma planes of video: parses the typed values again, and adapts them to the
  * sampling and siting in `chroma`. `shapes` are the shapes of luma before the first step and after each step
- * (plan->shapes). Fails if a stage does not work on video. The caller frees *colour with chain_free; on
- * failure it is empty. */
-enum status chain_adapt_to_chroma(const struct chain *chain, const struct chroma *chroma,
-                                  const struct shape *shapes, const struct settings *settings,
-                                  struct chain *colour, struct error *error);
+ * (plan->shapes). Fails if a stage does not work on video. The caller frees *chroma_chain with chain_free;
+ * on failure it is empty. */
+enum status chain_make_chroma(const struct chain *chain, const struct chroma *chroma,
+                              const struct shape *shapes, const struct settings *settings,
+                              struct chain *chroma_chain, struct error *error);
 
 /* Frees the steps and what they own. May be called twice, and on an empty chain. */
 void chain_free(struct chain *chain);

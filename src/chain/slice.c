@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-bool plan_keeps_file_samples(const struct plan *plan, const struct conversion *from,
-                             const struct conversion *to)
+bool slice_only_moves_samples(const struct plan *plan, const struct conversion *from,
+                              const struct conversion *to)
 {
     return plan->moved_steps > 0 && plan->chain->count == plan->moved_steps && !plan->analysis &&
            conversion_keeps_samples(from, to);
@@ -28,7 +28,7 @@ struct slice slice_begin(const struct plan *plan, struct run *run, const struct 
                           .plan = plan,
                           .from = from,
                           .to = to,
-                          .only_moves_samples = plan_keeps_file_samples(plan, from, to),
+                          .only_moves_samples = slice_only_moves_samples(plan, from, to),
                           .out = plan->output_rows};
     /* Stages at the ends may read or write samples instead of planes, but not for a group. */
     if (chain->count == moved || plan->shapes[0].images > 1)

@@ -20,7 +20,7 @@ struct slice {
     const struct conversion *from, *to; /* from input samples to values, and from values to output samples */
     bool first_reads_samples;           /* the first stage reads samples, not planes */
     bool last_writes_samples;           /* the last stage writes samples */
-    bool only_moves_samples;            /* plan_keeps_file_samples */
+    bool only_moves_samples;            /* slice_only_moves_samples */
 
     /* This slice. */
     struct interval out; /* output rows; in an analysis pass, the rows of a part */
@@ -32,16 +32,16 @@ struct slice {
 struct slice slice_begin(const struct plan *plan, struct run *run, const struct conversion *from,
                          const struct conversion *to);
 
-/* Enqueues the slice, from the samples `in` to the samples `out`, which an analysis pass does not have. If an
- * end of the chain is a pyramid, *pyramid is there instead: slice_run releases the planes of an input; the
- * caller releases it afterwards. */
+/* Enqueues the slice: reads the samples `in`, writes the samples `out` (none in an analysis pass). If the
+ * chain begins with a pyramid, it is *pyramid, and slice_run releases its planes. If the chain ends with one,
+ * *pyramid receives it, and the caller releases it. `in` is not NULL even then. */
 enum status slice_run(struct slice *slice, const struct raster *in, const struct raster *out,
                       struct value *pyramid, struct error *error);
 
 /* True if the chain is one step that moves samples and the conversion leaves them unchanged: samples of the
  * file are then the samples of the output. */
-bool plan_keeps_file_samples(const struct plan *plan, const struct conversion *from,
-                             const struct conversion *to);
+bool slice_only_moves_samples(const struct plan *plan, const struct conversion *from,
+                              const struct conversion *to);
 
 /* Begin an analysis pass (struct analysis of engine/stage.h), and end it after the last part. slice_run
  * enqueues the parts. */

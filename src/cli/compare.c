@@ -63,7 +63,7 @@ static void print_channels(FILE *out, const struct comparison *pair, const char 
 /* Prints the lines of one pair. */
 static void print_pair(FILE *out, const struct comparison *pair, const struct figures *figures)
 {
-    const struct difference *largest = &pair->channels[figures->largest];
+    const struct difference *worst = &pair->channels[figures->worst_channel];
     if (pair->sides[0].info.width == 0) { /* there is nothing to compare it with, so it was not read */
         print_visible(out, pair->sides[0].name);
         fprintf(out, ": %s\n", pair->why);
@@ -77,12 +77,12 @@ static void print_pair(FILE *out, const struct comparison *pair, const struct fi
     }
     print_channels(out, pair, "PSNR in dB", 2, difference_psnr);
     print_channels(out, pair, "SSIM", 5, difference_ssim);
-    if (largest->largest > 0) {
-        fprintf(out, "  largest difference: %.6g of %.6g, %s at %u,%u", in_samples(pair, largest->largest),
+    if (worst->largest > 0) {
+        fprintf(out, "  largest difference: %.6g of %.6g, %s at %u,%u", in_samples(pair, worst->largest),
                 sample_full_scale(pair->sides[0].info.type),
-                channel_name(&pair->sides[0].info, figures->largest), largest->at.x, largest->at.y);
-        if (largest->at.page > 0)
-            fprintf(out, " on page %u", largest->at.page + 1);
+                channel_name(&pair->sides[0].info, figures->worst_channel), worst->at.x, worst->at.y);
+        if (worst->at.page > 0)
+            fprintf(out, " on page %u", worst->at.page + 1);
         fputc('\n', out);
     }
     for (int i = 0; i < pair->channel_count; i++)
@@ -97,7 +97,7 @@ static void print_pair_row(FILE *out, const struct comparison *pair, const struc
 {
     if (is_first)
         fputs(" PSNR dB     SSIM    largest  picture\n", out);
-    const double largest = pair->channels[figures->largest].largest;
+    const double largest = pair->channels[figures->worst_channel].largest;
     if (pair->why[0] != '\0' || largest == 0) { /* 0 without being equal: only NaN and infinity differ */
         fprintf(out, "%-28.28s  ", figures->is_equal ? "   equal" : "differs");
     } else {
@@ -142,7 +142,7 @@ static void put_channels(struct json_writer *out, const char *key, const struct 
 /* Prints a line with one object of JSON. All keys are present; a figure that does not exist is null. */
 static void print_pair_json(FILE *file, const struct comparison *pair, const struct figures *figures)
 {
-    const struct difference *largest = &pair->channels[figures->largest];
+    const struct difference *worst = &pair->channels[figures->worst_channel];
     struct json_writer out = {.out = file};
     json_begin(&out, NULL, '{');
     put_side(&out, "picture", &pair->sides[0]);
@@ -154,13 +154,13 @@ static void print_pair_json(FILE *file, const struct comparison *pair, const str
     put_channels(&out, "psnr_channels", pair, difference_psnr);
     json_put_number(&out, "ssim", pair->channel_count > 0 ? figures->ssim : (double)NAN, DIGITS);
     put_channels(&out, "ssim_channels", pair, difference_ssim);
-    if (largest->largest > 0) {
+    if (worst->largest > 0) {
         json_begin(&out, "largest", '{');
-        json_put_number(&out, "difference", in_samples(pair, largest->largest), DIGITS);
-        json_put_string(&out, "channel", channel_name(&pair->sides[0].info, figures->largest));
-        json_put_integer(&out, "x", largest->at.x);
-        json_put_integer(&out, "y", largest->at.y);
-        json_put_integer(&out, "page", largest->at.page + 1);
+        json_put_number(&out, "difference", in_samples(pair, worst->largest), DIGITS);
+        json_put_string(&out, "channel", channel_name(&pair->sides[0].info, figures->worst_channel));
+        json_put_integer(&out, "x", worst->at.x);
+        json_put_integer(&out, "y", worst->at.y);
+        json_put_integer(&out, "page", worst->at.page + 1);
         json_end(&out, '}');
     } else {
         json_put_null(&out, "largest");

@@ -196,8 +196,8 @@ struct figures comparison_figures(const struct comparison *pair, const struct co
         figures.is_equal = figures.is_equal && difference_is_none(channel);
         figures.psnr = fmin(figures.psnr, difference_psnr(channel));
         figures.ssim += difference_ssim(channel) / pair->channel_count;
-        if (channel->largest > pair->channels[figures.largest].largest)
-            figures.largest = i;
+        if (channel->largest > pair->channels[figures.worst_channel].largest)
+            figures.worst_channel = i;
         unmatched += channel->unmatched;
     }
     figures.passes = figures.is_equal || (pair->why[0] == '\0' && unmatched == 0 && option->min_psnr > 0 &&

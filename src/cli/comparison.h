@@ -36,10 +36,10 @@ struct comparison {
 /* Figures of the whole picture. */
 struct figures {
     bool is_equal;
-    bool passes; /* is_equal, or min-psnr= is given and reached */
-    double psnr; /* dB, the lowest of the channels; infinite if no sample differs */
-    double ssim; /* mean of the channels; NaN if a plane is smaller than the window */
-    int largest; /* index of the channel with the largest difference */
+    bool passes;       /* is_equal, or min-psnr= is given and reached */
+    double psnr;       /* dB, the lowest of the channels; infinite if no sample differs */
+    double ssim;       /* mean of the channels; NaN if a plane is smaller than the window */
+    int worst_channel; /* index of the channel with the largest difference */
 };
 
 /* Compares all pages of a picture and its reference, until two pages cannot be compared (pair->why), and

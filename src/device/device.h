@@ -110,7 +110,7 @@ const char *cl_error_name(cl_int code);
 void crashes_handle(void (*handler)(int), const sigset_t *blocked);
 
 /* True if crashes_handle handles this signal. */
-bool crashes_are_handled(int number);
+bool is_crash_signal(int number);
 
 /* Creates the context and the queues of a chosen device. Call device_close also after a failure. */
 enum status device_open(struct device *device, struct error *error);

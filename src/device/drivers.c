@@ -169,7 +169,7 @@ static void allow_library(void *context, const char *library)
         else if (home)
             cache = text_print(&ignored, "%s/%s", home, caches[i].directory);
         if (cache) {
-            make_folders_above(cache); /* climg's own, too, if the path contains it */
+            try_folders_above(cache); /* climg's own, too, if the path contains it */
             mkdir(cache, 0700);
             confine_allow(cache, ALL_RIGHTS);
         }
@@ -187,7 +187,7 @@ void drivers_allow(const struct environment *environment)
      * chosen. A rule needs an existing directory; climg's own is created only if programs will be stored. */
     char *own = cache_path(environment->cache, environment->home, "", &ignored);
     if (own && environment->stores_programs)
-        make_folders_above(own);
+        try_folders_above(own);
     if (own)
         confine_allow(own, ALL_RIGHTS);
     free(own);

@@ -30,9 +30,9 @@ struct weights {
  *     ARG          a scalar or struct, from a variable
  *     ARG_MEMORY   a memory object, from a cl_mem variable
  *     ARG_PLANES   two parameters, the memory object and its struct geometry, from a struct planes *
- *     ARG_WEIGHTS  WEIGHTS const float *, from a struct weights variable
- *     ARG_FLOATS   a struct of `count` floats by value
- *     ARG_LOCAL    a __local pointer to that number of bytes */
+ *     ARG_WEIGHTS  a pointer to constant or global memory (WEIGHTS in kernels/planes.h), from a struct
+ * weights ARG_FLOATS   a struct of `count` floats by value ARG_LOCAL    a __local pointer to that number of
+ * bytes */
 #define ARG(variable)         ((struct argument){ARGUMENT_VALUE, sizeof(variable), &(variable)})
 #define ARG_MEMORY(variable)  ((struct argument){ARGUMENT_MEMORY, sizeof(cl_mem), &(variable)})
 #define ARG_PLANES(variable)  ((struct argument){ARGUMENT_PLANES, sizeof(struct planes), (variable)})
@@ -43,7 +43,7 @@ struct weights {
 
 /* Outputs per work-item and size of the work-groups. */
 struct launch_config {
-    int outputs;  /* vectors that a work-item computes along the filtered axis (-DOUTPUTS) */
+    int outputs;  /* vectors along the filtered axis, or rows, that a work-item computes: -DOUTPUTS */
     int group[2]; /* work-group size along x and y */
 };
 
@@ -59,7 +59,7 @@ struct kernel_configs {
 struct launch_config device_launch_config(const struct device *device, enum memory memory,
                                           const struct kernel_configs *kernel_configs);
 
-/* Number of floats along x that a work-item processes as a vector, by kernel variant: -DLANES, the width of
+/* Number of floats along x that a work-item processes as a vector, on CPU and GPU: -DLANES, the width of
  * `vec` in kernels. It is 1 for images, whose texel has up to four channels. */
 enum vector_width {
     VECTOR_FULL,   /* CPU_LANES, GPU_LANES */

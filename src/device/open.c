@@ -19,7 +19,7 @@ static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
 static struct sigaction crash_action; /* set by crashes_handle, before there are threads */
 
-bool crashes_are_handled(int number)
+bool is_crash_signal(int number)
 {
     for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++)
         if (crashes[i] == number)

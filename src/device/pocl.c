@@ -59,7 +59,7 @@ static bool is_usable(const char *path)
     if (strlen(path) >= sizeof copy)
         return false;
     strcpy(copy, path);
-    make_folders_above(copy);
+    try_folders_above(copy);
     mkdir(path, 0700); /* private, as its files are executed */
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
            faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 && statvfs(path, &disk) == 0 &&

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fails, as an OpenCL call on the buffer failed, which `what` describes: "mapping". */
+/* Fails with the code of an OpenCL call; `what` names the operation: "mapping". */
 static enum status staging_failed(const struct staging *staging, const char *what, cl_int code,
                                   struct error *error)
 {
@@ -221,10 +221,11 @@ enum status staging_map(struct staging *staging, size_t size, struct error *erro
 
 enum status staging_wait(struct staging *staging, struct error *error)
 {
-    cl_int code = staging->host_ready ? clWaitForEvents(1, &staging->host_ready) : CL_SUCCESS;
-    cl_int state = CL_COMPLETE;
-    if (staging->host_ready)
-        clGetEventInfo(staging->host_ready, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    if (!staging->host_ready)
+        return STATUS_OK;
+    /* The wait returns only that a command failed; the event has the code. */
+    cl_int code = clWaitForEvents(1, &staging->host_ready), state = CL_COMPLETE;
+    clGetEventInfo(staging->host_ready, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
     code = state < 0 ? state : code;
     if (code == CL_SUCCESS)
         return STATUS_OK;

@@ -1,8 +1,8 @@
 /* Memory, launches and results of a run.
  *
- * Small functions that stages call between kernels. The few objects of a page are in arrays of fixed size. If
- * one is full: scratch planes let the stage fail, noise is not held, and analysis results cannot be too many,
- * as the planner limits the passes. */
+ * Small functions that stages call between kernels. The few objects of a page are in arrays of fixed size.
+ * Too many scratch planes are an error; noise that does not fit is not held; analysis results always fit, as
+ * the planner limits the passes. */
 #include "engine/run.h"
 
 #include "device/event_log.h"
@@ -263,7 +263,7 @@ void run_end_stage(struct run *run)
 enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,
                           struct error *error)
 {
-    struct constant_key key = {"filter weights", values, count * sizeof *values};
+    struct constant_key key = {"constants", values, count * sizeof *values};
     *memory = NULL;
     if (device_is_dry_run(run->device) || constants_find(&run->constants, &key, memory))
         return STATUS_OK;

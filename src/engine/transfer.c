@@ -92,7 +92,7 @@ static struct sample_conversion describe_packing(const struct conversion *conver
 {
     struct sample_conversion arguments = describe_conversion(conversion);
     arguments.divide = conversion->alpha && (conversion->multiply || conversion->premultiplied);
-    arguments.flushes_alpha = conversion->alpha && conversion->rounded;
+    arguments.flushes_alpha = conversion->alpha && conversion->flushes_alpha;
     arguments.opponent = conversion->opponent_out;
     return arguments;
 }

@@ -1,11 +1,12 @@
 /* Conversion of samples to planes and back, on the device (kernels/samples.cl).
  *
  *     samples ─▶ 0 to 1 ─▶ (divide by alpha) ─▶ (range) ─▶ (linear light) ─▶ (multiply by alpha) ─▶
- * (opponent) ─▶ planes
+ *     (opponent) ─▶ planes
  *
- * and the reverse on output. struct conversion selects the steps; both ends of a chain have one. Rasters
- * refer to their conversion, which must outlive them. Functions enqueue and do not wait, unless their comment
- * says so. Thread safety: like struct run. */
+ * On output the reverse, except that colour is divided by alpha and never multiplied by it again. struct
+ * conversion selects the steps; both ends of a chain have one. Rasters refer to their conversion, which must
+ * outlive them. Functions enqueue and do not wait, unless their comment says so. Thread safety: like struct
+ * run. */
 #ifndef CLIMG_ENGINE_TRANSFER_H
 #define CLIMG_ENGINE_TRANSFER_H
 
@@ -21,20 +22,22 @@ size_t transfer_pitch(int width, int channels, enum sample_type type);
 struct conversion {
     /* The file's samples. */
     enum sample_type type;
-    int channels;         /* of a pixel, alpha included */
-    bool alpha;           /* the last channel is alpha */
-    bool premultiplied;   /* the file's colour is multiplied by alpha */
+    int channels;       /* of a pixel, alpha included */
+    bool alpha;         /* the last channel is alpha */
+    bool premultiplied; /* the input file's colour is multiplied by alpha; the same in the output's conversion
+                         */
     bool counts_clipping; /* count clipped values on output */
 
     /* The chain's values. */
-    bool multiply;   /* colour is multiplied by alpha */
-    bool rounded;    /* the chain transforms alpha and back, which leaves rounding errors in it */
-    bool linear;     /* colour is linear light */
+    bool multiply;      /* colour is multiplied by alpha */
+    bool flushes_alpha; /* alpha has rounding errors, as a stage with a large halo may have transformed it:
+                           write tiny alpha as 0 */
+    bool linear;        /* colour is linear light */
     double exponent; /* of the power law of the transfer curve; 0: sRGB's curve; -1: the curves of `space` */
     const struct colour_space *space; /* has curves for all colour channels; else NULL */
     bool has_range;                   /* `low` becomes 0 and `high` full scale */
-    double low, high;                 /* sample values; full scale of integers is 1 */
-    bool opponent_in, opponent_out;   /* the first, the last planes of the chain are in opponent colours */
+    double low, high; /* in units of sample_full_scale: 1 is full scale of integers, 1.0 of floats */
+    bool opponent_in, opponent_out; /* the first, the last planes of the chain are in opponent colours */
 };
 
 /* Sets the transfer curves of the colour space of that shape (shape_space). */
@@ -83,9 +86,10 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
 /* Owners of the time of these kernels in an event log. */
 extern const struct event_owner UNPACKING, PACKING;
 
-/* Enqueue the conversion of samples, from column `column` of the raster on, to all rows of the planes; and of
- * `columns` of all rows of the planes to samples. The event log counts the time as unpacking and packing, not
- * as time of the calling stage. */
+/* unpack_columns enqueues the conversion of samples to all rows of the planes: column `column` of the raster
+ * becomes column 0. pack_columns enqueues that of columns.count columns, in all rows of the planes, to
+ * samples: from column columns.from of the planes to column columns.to of the raster. The event log counts
+ * the time as unpacking and packing, not as time of the calling stage. */
 enum status unpack_columns(struct run *run, const struct raster *raster, int column,
                            const struct planes *planes, struct error *error);
 enum status pack_columns(struct run *run, const struct planes *planes, struct columns columns,

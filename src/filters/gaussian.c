@@ -172,16 +172,20 @@ static enum status blur_coarse(struct run *run, const struct gaussian *gaussian,
     const struct interval out = {dst->first_row, dst->first_row + dst->rows},
                           needed = axis_inside_rows(&y.interpolate, out);
     /* Planes are read and written here, but equal rasters select the same program (product.h). */
-    struct product reduced = {
-        x.reduce, y.reduce, epilogue_copy, .src = *src, .read = product->read, .write = product->write};
+    struct product reduced = {x.reduce,
+                              y.reduce,
+                              epilogue_copy,
+                              .src = *src,
+                              .src_raster = product->src_raster,
+                              .dst_raster = product->dst_raster};
     if (product_to_scratch(run, &reduced, axis_inside_rows(&y.smooth, needed), error) != STATUS_OK)
         return STATUS_FAILED;
     struct product smoothed = {x.smooth,
                                y.smooth,
                                epilogue_copy,
                                .src = reduced.dst,
-                               .read = product->read,
-                               .write = product->write};
+                               .src_raster = product->src_raster,
+                               .dst_raster = product->dst_raster};
     if (product_to_scratch(run, &smoothed, needed, error) != STATUS_OK)
         return STATUS_FAILED;
     run_scratch_release(run, &reduced.dst);

@@ -1,4 +1,4 @@
-/* Histograms are counted on the device and searched on the host:
+/* Histograms are counted on the device and searched on the host, after the amounts that the user gives:
  *
  *   zeroed counters -> find_origin (floats: first row) -> count (row by row) -> read, add up copies -> find
  *
@@ -16,15 +16,15 @@
 #include <string.h>
 
 /* Layout of a histogram in words, the same as in kernels/point.cl: bins, the number of missing values at
- * index bins, the origin at index bins + ORIGIN, the next histogram at index bins + SPARE. SHIFT is the
- * number of lowest bits of a float that its bin ignores. */
+ * index bins, that of other ignored ones behind it, the origin at index bins + ORIGIN, the next histogram at
+ * index bins + EXTRA_WORDS. SHIFT is the number of lowest bits of a float that its bin ignores. */
 enum {
     LINEAR_BINS = 1 << 17,
     DISTANT_BINS = 1 << 15,
     INTEGER_BINS = 2 * (LINEAR_BINS + DISTANT_BINS),
     FLOAT_BINS = 1 << 19,
     ORIGIN = 8,
-    SPARE = 16,
+    EXTRA_WORDS = 16,
     SHIFT = 13
 };
 
@@ -98,8 +98,8 @@ float amount_value(const struct shape *shape, const struct amount *amount)
 
 /* ---------------------------------------------------------------- counting */
 
-/* True if values are counted as floats: for float files, whose full scale is 1. Stacks of integer files and
- * files with --range are counted as integers, although samples may be floats (shape->floats). */
+/* True if values are counted as floats: if full scale is 1, as in float files. All others, such as stacks of
+ * integer files, are counted as integers, although samples may be floats (shape->floats). */
 static bool counts_floats(const struct shape *shape)
 {
     return shape->full == 1;
@@ -113,7 +113,7 @@ static int bin_count(const struct shape *shape)
 /* Returns the number of words from histogram to histogram. */
 static int histogram_spacing(const struct shape *shape)
 {
-    return bin_count(shape) + SPARE;
+    return bin_count(shape) + EXTRA_WORDS;
 }
 
 /* Returns the number of histograms: one, or one for each colour channel. */
@@ -153,6 +153,7 @@ static enum status histogram_add(struct run *run, const void *params, const stru
     if (floats && rows.begin == 0) {
         struct kernel_launch find = run_work(run, "point", "find_origin", src);
         find.config = (struct launch_config){1, {1, 1}};
+        /* One work-item per histogram; width counts floats. */
         find.width = histograms * launch_lanes(run->device, run->memory, find.vector_width);
         find.height = find.depth = 1;
         enum status status = LAUNCH(run->device, &find, error, ARG_PLANES(src), ARG_MEMORY(result->words),

@@ -45,9 +45,10 @@ void amounts_print(FILE *file, const struct amounts *amounts);
  * stage that compares them with the result must increase it: stages/threshold.c does, by 4 to 8 ulp. */
 float amount_value(const struct shape *shape, const struct amount *amount);
 
-/* The histogram of one colour channel, or of all together. A bin of integers is a value in 16 bits; beyond
- * twice full scale, in 11 significant bits. A bin of floats is value - origin in 11 significant bits; the
- * origin is the median of 31 samples of the first row. Fully transparent pixels, NaN and infinities are not
+/* The histogram of one colour channel, or of all together. Bins of integers are 1/65535 of
+ * full scale wide; beyond twice full scale, values with equal 11 significant bits share a bin. Floats share
+ * a bin if the 11 significant bits of value - origin are equal; the origin is the median of 31 samples of
+ * the first row. Fully transparent pixels, NaN and infinities are not
  * counted. */
 struct histogram {
     const uint64_t *counts; /* per bin, in ascending order of values */
@@ -87,7 +88,8 @@ struct histogram_search_params {
 /* Set as `analysis` of a stage that searches histograms. */
 extern const struct analysis histogram_analysis;
 
-/* Adds the result to the text of -v and --report, once per page. A histogram has 1 or 2 `numbers`. */
+/* Adds the result to the text of -v and --report, once per page. `numbers`: how many of the two values of
+ * each histogram are reported, 1 or 2. */
 void histogram_report(struct run *run, const char *stage, const struct histogram_search_params *search,
                       const struct value *in, const float found[8], int numbers);
 

@@ -77,15 +77,15 @@ static uint64_t operand_bytes(const struct product *product)
     const struct planes *src = &product->src, *other = &product->other;
     if (!has_operand(product))
         return 0;
-    if (product->epilogue.op == EPILOGUE_SHARPEN && product->read)
-        return src->object ? raster_bytes(product->read, product->dst.rows) : 0;
+    if (product->epilogue.op == EPILOGUE_SHARPEN && product->src_raster)
+        return src->object ? raster_bytes(product->src_raster, product->dst.rows) : 0;
     return other->object != src->object ? planes_bytes(other) : 0;
 }
 
 /* Enqueues kernels/product_cpu.cl. One program serves all combinations of planes and rasters. */
 static enum status multiply_cpu(struct run *run, const struct product *product, struct error *error)
 {
-    const struct raster *read = product->read, *write = product->write;
+    const struct raster *read = product->src_raster, *write = product->dst_raster;
     const struct planes *src = &product->src, *dst = &product->dst, *other = &product->other;
     const struct geometry other_at = planes_geometry(other), to = planes_geometry(dst);
     const cl_int channels = dst->channels; /* of an interleaved pixel */
@@ -299,8 +299,8 @@ struct product product_of(const struct axis *x, const struct axis *y, const stru
                             .src = value_planes(in),
                             .dst = value_planes(out),
                             .other = in->planes[0],
-                            .read = in->raster,
-                            .write = out->raster};
+                            .src_raster = in->raster,
+                            .dst_raster = out->raster};
 }
 
 enum status product_image(struct run *run, const struct axis *x, const struct axis *y,

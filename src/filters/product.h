@@ -21,20 +21,20 @@ struct epilogue {
 
 /* One product.
  *
- * `read` and `write` may be NULL, and are NULL on GPUs. If src.object is NULL, src has only size and rows,
- * and the source is the raster `read`. Likewise, if dst.object is NULL, the destination is the raster
- * `write`. All products of a stage should have the stage's rasters as `read` and `write`, even if they do not
- * use them: then they share a program.
+ * The rasters may be NULL, and are NULL on GPUs. If src.object is NULL, src has only size and rows, and the
+ * source is src_raster. Likewise, if dst.object is NULL, the destination is dst_raster. All products of a
+ * stage should have the stage's rasters, even if they do not use them: then they share a program.
  *
- * `rows` are the rows of dst to compute, in whole blocks of PRODUCT_ROWS; empty: all of dst.
+ * `rows`: rows of dst to compute; all blocks of PRODUCT_ROWS that contain them are computed. Empty: all of
+ * dst.
  *
  * `other` is the second operand of the epilogue, of the size of dst; not used by EPILOGUE_COPY without alpha.
- * EPILOGUE_SHARPEN uses the raster `read` instead, if it is not NULL. */
+ * EPILOGUE_SHARPEN uses src_raster instead, if it is not NULL. */
 struct product {
     struct axis x, y;
     struct epilogue epilogue;
     struct planes src, dst, other;
-    const struct raster *read, *write;
+    const struct raster *src_raster, *dst_raster;
     struct interval rows;
 };
 

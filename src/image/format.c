@@ -273,8 +273,9 @@ const char *foreign_name_by_path(const char *path)
     return NULL;
 }
 
-/* Prints a path, and the path of a PNG next to it, for a command line that is suggested. Uses FILE if the
- * path is long or has characters that are special to a shell; its extension stays if it has none. */
+/* Prints a path, and the path of a PNG next to it, for a command line that is suggested. A path that is
+ * long, begins with - or has characters special to a shell becomes FILE, with its extension if that has no
+ * such characters. Standard input and output are "-" and "png:-". */
 static void name_for_shell(const char *path, char *foreign, char *png, size_t size)
 {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,@%-";

@@ -40,7 +40,7 @@ struct image_info {
     bool alpha;             /* the last channel is alpha */
     bool premultiplied;     /* colour is already multiplied by alpha (TIFF's associated alpha) */
     enum sample_type type;
-    enum colour_model colour_model; /* of the file, also in reader_info, whose samples are RGB or gray */
+    enum colour_model colour_model; /* of the file; readers convert samples to RGB or gray, and keep this */
     double white[2];                /* x and y of the reference white of L*a*b*; 0: D50 */
     /* The fields from here to page_name describe the file that was read. */
     int bits;           /* significant bits of its samples if `type` has more, such as 12; else 0 */

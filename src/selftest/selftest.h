@@ -1,5 +1,5 @@
-/* Runs on generated images: --selftest compares the results with known answers, --warm compiles programs in
- * advance. Both open and close their own devices.
+/* Two commands that work on generated images: --selftest compares the results with known answers, --warm
+ * compiles programs in advance. Both open and close their own devices.
  *
  * answers.txt has the test cases and their answers. tests/reference/make_answers.py writes it with numpy, so
  * that the answers do not depend on climg. sums.txt has checksums of climg's own output on an exact device,
@@ -49,7 +49,7 @@ struct test_case {
     double exponent; /* of the transfer curve, a power law; 0: sRGB */
     enum edge edge;  /* --edge */
     enum sample_type in, out;
-    size_t step;              /* answers[i] belongs to output value i * step */
+    size_t stride;            /* answers[i] belongs to output value i * stride */
     int answers[MAX_ANSWERS]; /* in ANSWER_UNIT, not rounded to the sample type; or NO_ANSWER */
     size_t count;             /* number of answers */
 };
@@ -57,7 +57,8 @@ struct test_case {
 /* Reads the test case at *text and advances *text. Returns false at the end. */
 bool test_case_next(const char **text, struct test_case *test_case);
 
-/* answers.txt, and sums.txt: the CRC-32 of each test case's output on exact devices, a line of 8 digits. */
+/* The embedded answers.txt and sums.txt. A line of sums.txt is the CRC-32 of a test case's output on exact
+ * devices, 8 hexadecimal digits. */
 extern const char selftest_answers[], selftest_sums[];
 
 /* True if CLIMG_ASK is not set or names the stage. */

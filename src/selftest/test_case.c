@@ -73,7 +73,7 @@ bool test_case_next(const char **text, struct test_case *test_case)
                "%23[^\t]\t%95[^\t]\t%d\t%d\t%d\t%d\t%d\t%d\t%lf\t%15[^\t]\t%23[^\t]\t%23[^\t]\t%zu\n%n",
                test_case->stage, test_case->value, &test_case->width, &test_case->height,
                &test_case->channels, &test_case->alpha, &test_case->levels, &test_case->linear,
-               &test_case->exponent, edge, in, out, &test_case->step, &used) < 13 ||
+               &test_case->exponent, edge, in, out, &test_case->stride, &used) < 13 ||
         !find_edge(edge, &test_case->edge) || !find_type(in, &test_case->in) ||
         !find_type(out, &test_case->out))
         return false;
@@ -258,9 +258,9 @@ static struct comparison compare_output(const struct test_case *test_case, const
     struct comparison comparison = {
         .error = 0, .sum = isal_crc32(0, numbers->bytes, numbers->count * sample_size(numbers->type))};
     for (size_t i = 0; i < numbers->count; i++) {
-        const size_t index = i / test_case->step;
+        const size_t index = i / test_case->stride;
         bool has_answer =
-            i % test_case->step == 0 && index < test_case->count && test_case->answers[index] != NO_ANSWER;
+            i % test_case->stride == 0 && index < test_case->count && test_case->answers[index] != NO_ANSWER;
         double got = samples_value(numbers, i);
         double expected = has_answer ? ANSWER_UNIT * test_case->answers[index] : got;
         double difference = fabs(got - expected) - rounding;
@@ -286,7 +286,7 @@ static enum status run_plan(const struct test_case *test_case, const struct plan
         status = make_input(test_case, &plan->shapes[0], i, &written, &inputs[i], error);
     if (status == STATUS_OK)
         status = run_in_memory("selftest", &page, inputs, (size_t)pages, &numbers, error);
-    if (status == STATUS_OK && numbers.count <= (test_case->count - 1) * test_case->step)
+    if (status == STATUS_OK && numbers.count <= (test_case->count - 1) * test_case->stride)
         status = fail(error, STATUS_FAILED, "%zu samples came out, which are too few", numbers.count);
     if (status == STATUS_OK)
         *comparison = compare_output(test_case, &numbers);

@@ -1,7 +1,7 @@
 /* A border of constant width around the picture.
  *
  * This is --extend (filters/canvas.h) with fixed parameters: the canvas has 100% of the picture's size and a
- * margin at each end (struct length), and the picture is in the middle, which is the default of its gravity.
+ * margin at each end (struct length), and the picture is in the middle (gravity 0 of struct box).
  *
  *     |<- W ->|<----- picture ----->|<- W ->|
  *

@@ -9,9 +9,9 @@
  * The kernel is parsed before any image is opened: lists by convolve_check(), files by convolve_prepare().
  *
  * In GPU buffers the matrix is padded with zeros to multiples of four columns, because a work-item loads
- * vectors of four samples. In images, texels are loaded once per group into local memory: a fetch per tap
- * took an H200 1.84 times as long as buffers for 16x16, this takes 1.4 times as long. On a CPU a 16x16 matrix
- * takes 1/3.7 of the fastest array kernel of 2011.
+ * vectors of four samples. In images, texels are loaded once per group into local memory: on an
+ * H200 a 16x16 matrix takes 1.4 times as long as in buffers, and with a fetch per tap 1.84 times. On a CPU it
+ * takes 1/3.7 of the time of the fastest array kernel of 2011 (tests/bench).
  *
  * Tried and lost: local memory on CPUs, as the caches hold the window anyway; taps in constant memory, which
  * were faster in 2011 and are not on an H200. */
@@ -110,6 +110,7 @@ static struct interval convolve_rows(const void *params, const struct shape *in,
     const struct kernel *kernel = &((const struct convolve *)params)->kernel;
     const int height = kernel->height;
     if (kernel->separable) {
+        /* axis_source_rows does not use the border rule. */
         const struct axis y = axis_filtered(kernel->along_y, height, in->height, EDGE_CLAMP);
         return axis_source_rows(&y, out);
     }
@@ -135,19 +136,19 @@ struct matrix {
 static enum status pad_matrix(struct run *run, const struct kernel *kernel, int unit, struct matrix *matrix,
                               struct weights *weights, struct error *error)
 {
-    /* `centre` columns are before the centre, of which the first `before` are zeros. */
-    int centre = (kernel->width / 2 + unit - 1) / unit * unit, before = centre - kernel->width / 2;
-    const int columns = (before + kernel->width + unit - 1) / unit * unit;
-    size_t width = (size_t)columns, row = (size_t)kernel->width, height = (size_t)kernel->height;
-    *matrix = (struct matrix){-centre, -(kernel->height / 2), columns, kernel->height,
+    /* `left` columns are left of the centre, of which the first `zeros` are zeros. */
+    int left = (kernel->width / 2 + unit - 1) / unit * unit, zeros = left - kernel->width / 2;
+    const int columns = (zeros + kernel->width + unit - 1) / unit * unit;
+    size_t width = (size_t)columns, taps = (size_t)kernel->width, height = (size_t)kernel->height;
+    *matrix = (struct matrix){-left, -(kernel->height / 2), columns, kernel->height,
                               .has_zeros = columns > kernel->width};
-    for (size_t i = 0; i < row * height; i++)
+    for (size_t i = 0; i < taps * height; i++)
         matrix->has_zeros |= kernel->matrix[i] == 0;
     float *padded = allocate_zeroed(width * height, sizeof *padded, "a convolution kernel", error);
     if (!padded)
         return STATUS_FAILED;
     for (size_t j = 0; j < height; j++)
-        memcpy(padded + j * width + before, kernel->matrix + j * row, row * sizeof *padded);
+        memcpy(padded + j * width + zeros, kernel->matrix + j * taps, taps * sizeof *padded);
     weights->count = width * height;
     enum status status = run_constants(run, padded, weights->count, &weights->memory, error);
     free(padded);

@@ -3,8 +3,9 @@
  *
  *     label_runs -> join_rows -> count_runs -> fill
  *
- * Slices need N - 1 rows above and below. A component that reaches further has a pixel in each of these rows,
- * so at least N pixels of it are in the slice. All other components are in the slice as a whole.
+ * Slices need N - 1 rows above and below. If a component with a pixel in an output row reaches beyond them,
+ * it has a pixel in each row on the way: at least N of its pixels are in the slice, so it stays. Otherwise
+ * all of it is in the slice.
  *
  * Labels are per plane, so each colour is cleaned separately, just as --threshold decides each separately.
  * Alpha is copied. */

@@ -25,10 +25,10 @@ struct negative {
 static enum status parse_film(const char *text, void *field, struct error *error)
 {
     struct amounts film = {.count = 0};
-    bool read = *text == '\0' || amounts_parse(text, &film);
+    bool is_valid = amounts_parse(text, &film);
     for (int i = 0; i < film.count; i++)
-        read = read && film.items[i].number > 0;
-    if (!read || film.count == 4 || film.count == 5)
+        is_valid = is_valid && film.items[i].number > 0;
+    if (!is_valid || film.count == 4 || film.count == 5)
         return fail(error, STATUS_USAGE,
                     "expected auto, BASE or BASE,DARK, sample values above 0, or three of each");
     *(struct amounts *)field = film;
@@ -95,8 +95,8 @@ static enum status run_negative(struct run *run, const void *params, const struc
     const struct planes *dst = &out->planes[0];
     const double scale = shape->full - shape->zero;
     const cl_int channels = shape->channels, alpha = shape_alpha(shape), colours = channels - shape->alpha;
-    float found[8] = {0};                  /* DARK and BASE of each channel, by find_film */
-    double values[8] = {0}, logs[8] = {0}; /* BASE of each channel, then DARK; logarithms to base 2 */
+    float found[8] = {0};                  /* by find_film: DARK of channel c at 2 c, BASE at 2 c + 1 */
+    double values[8] = {0}, logs[8] = {0}; /* BASE of all channels, then DARK of all; logarithms to base 2 */
     char report[sizeof run->results.text] = "--negative=";
     cl_float4 base = {.s = {0}}, gain = base;
     /* If numbers are found in integers: the scan shows a film holder if every DARK is below 1% of full scale,
@@ -110,6 +110,7 @@ static enum status run_negative(struct run *run, const void *params, const struc
     if (status != STATUS_OK)
         return status;
     for (int i = 0; i < 2 * colours; i++) {
+        /* A fourth channel that is not alpha has the numbers of the first. */
         const int c = i % colours, is_base = i < colours, item = film->count < 3 || c == 3 ? 0 : c;
         if (is_base ? film->count > 0 : !negative->search.find) {
             values[i] = amount_value(shape, &film->items[(is_base ? 0 : film->count / 2) + item]);
@@ -131,9 +132,10 @@ static enum status run_negative(struct run *run, const void *params, const struc
         base.s[c] = (cl_float)logs[c];
         gain.s[c] = logs[c] > logs[colours + c] ? (cl_float)(1 / (logs[c] - logs[colours + c])) : 0;
     }
-    if (negative->search.find)
+    if (negative->search.find && (colours == 1 || colours == 3)) /* the option has 2 or 6 numbers */
         run_report(run, report);
-    for (int i = 0; i < shape->images && colours == 1 && film->count > 2; i++)
+    const int warnings = colours == 1 && film->count > 2 ? shape->images : 0;
+    for (int i = 0; i < warnings; i++)
         run_warn(
             run, i,
             "--negative has numbers for red, green and blue, but the picture is gray; it takes those of red");

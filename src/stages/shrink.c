@@ -58,6 +58,7 @@ static struct interval shrink_source_rows(const void *params, const struct shape
     const int halo = 4 << in->levels;
     if (estimates_noise(params))
         return rows_full(in->height);
+    /* Clipped here: coefficients have no border rule, so --edge does not apply. */
     return interval_clip((struct interval){out.begin - halo, out.end + halo}, in->height);
 }
 
@@ -75,14 +76,16 @@ static struct stage_caps shrink_caps(const void *params)
 const struct stage stage_shrink = {
     .name = "shrink",
     .brief = "denoise a pyramid by bivariate shrinkage",
-    .manual = "Shrinks each complex coefficient depending on its own magnitude, its parent's on the next "
-              "coarser level, and the energy of its 5x5 neighbours (bivariate shrinkage, Sendur and "
-              "Selesnick, 2002). Colour is treated as brightness and two colour differences. Without SIGMA "
-              "the noise is estimated for each of them and each level, as the noise of cameras and JPEG is "
-              "weaker at the finest levels than at coarser ones. The estimate is a linear model of the lower "
-              "quantile and the median of the energies of 7x7 neighbours, at some 4,000 places of a subband; "
-              "the model was fitted to simulated and real cameras. -v and --report give the estimate. Alpha "
-              "and the lowpass are unchanged. Six levels are usual; --denoise does everything in one step.",
+    .manual =
+        "Shrinks each complex coefficient depending on its own magnitude, its parent's on the next "
+        "coarser level, and the energy of its 5x5 neighbours (bivariate shrinkage, Sendur and "
+        "Selesnick, 2002). Colour is treated as brightness and two colour differences, or as red, green "
+        "and blue if their estimated noise differs by more than a factor of 4. Without SIGMA "
+        "the noise is estimated for each of them and each level, as the noise of cameras and JPEG is "
+        "weaker at the finest levels than at coarser ones. The estimate is a linear model of the lower "
+        "quantile and the median of the energies of 7x7 neighbours, at some 4,000 places of a subband; "
+        "the model was fitted to simulated and real cameras. -v and --report give the estimate. Alpha "
+        "and the lowpass are unchanged. Six levels are usual; --denoise does everything in one step.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct shrink),

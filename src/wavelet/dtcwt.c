@@ -2,7 +2,8 @@
  *
  * Only two lowpasses exist at a time, the source and the result of a level. The inverse computes a level in
  * strips, from the last to the first, so that a caller can compute the subbands of a strip just before they
- * are read. --denoise shrinks them then, which takes a third less memory than shrinking whole levels. */
+ * are read. --denoise shrinks them at that point, which takes a third less memory than shrinking whole
+ * levels. */
 #include "wavelet/dtcwt.h"
 
 #include "wavelet/dtcwt_level.h"
@@ -66,10 +67,8 @@ bool dtcwt_inverse_next_strip(const struct run *run, const struct planes *output
 {
     const struct interval all = {output->first_row, output->first_row + output->rows};
     const int end = strip->begin < strip->end ? strip->begin : all.end;
-    const int begin =
-        run_is_cpu(run)
-            ? interval_align((struct interval){end - dtcwt_strip_rows(output), end}, STRIP_UNIT).begin
-            : 0;
+    int begin = run_is_cpu(run) ? end - dtcwt_strip_rows(output) : 0;
+    begin = begin > 0 ? begin / STRIP_UNIT * STRIP_UNIT : 0;
     *strip = (struct interval){begin > all.begin ? begin : all.begin, end};
     return end > all.begin;
 }

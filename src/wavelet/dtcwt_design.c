@@ -87,11 +87,11 @@ void biort_highpass(const double *lowpass, int taps, double *highpass)
         highpass[k] = (k + taps / 2) % 2 ? -lowpass[k] : lowpass[k];
 }
 
-void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double *h1b)
+void qshift_filters(const struct qshift *qshift, double *h0b, double *h1a, double *h1b)
 {
-    int m = bank->taps;
+    int m = qshift->taps;
     for (int k = 0; k < m; k++)
-        h0b[k] = bank->h0a[m - 1 - k];
+        h0b[k] = qshift->h0a[m - 1 - k];
     for (int k = 0; k < m; k++)
         h1a[k] = k % 2 ? -h0b[k] : h0b[k];
     for (int k = 0; k < m; k++)
@@ -113,14 +113,15 @@ static void bank_level_1(const double *low, int low_taps, const double *high, in
         bank->weights[taps + (taps - high_taps) / 2 + k] = (float)high[high_taps - 1 - k];
 }
 
-/* The filters of both trees for one direction, of kernel_taps weights.
+/* The filters that the operators D and U of the kernels call a and b (kernels/dtcwt_forward_cpu.cl,
+ * dtcwt_inverse_cpu.cl), of kernel_taps weights: a is of tree b, and b of tree a.
  *
- * The operators D and U (kernels/dtcwt_forward_cpu.cl, dtcwt_inverse_cpu.cl) put tree a first if the sum of
- * ha hb is positive, else tree b. In every set sum h0a h0b > 0, hence sum h1a h1b < 0. So the order is a, b
- * for the lowpass and b, a for the highpass, and kernels need no parameter for it. */
+ * D and U put a first if the sum of ha hb is positive, else b. In every set sum h0a h0b > 0, hence
+ * sum h1a h1b < 0. So the order is a, b for the lowpass and b, a for the highpass, and kernels need no
+ * parameter for it. */
 struct trees {
     int taps;
-    double filter[2][2][MAX_QSHIFT_TAPS]; /* [lowpass, highpass][tree a, b] */
+    double filter[2][2][MAX_QSHIFT_TAPS]; /* [lowpass, highpass][a, b] */
 };
 
 /* Computes the filters of both trees for the forward or the inverse transform. */
@@ -157,8 +158,8 @@ void bank_forward(const struct shape *shape, int level, struct bank *bank)
                 bank->weights[bank->count++] = (float)trees.filter[filter][tree][k];
 }
 
-/* Orders the weights as U needs them: its outputs 4n and 4n + 2 are of tree a, with even and odd weights, and
- * 4n + 1 and 4n + 3 are of tree b. */
+/* Orders the weights as U needs them: its outputs 4n and 4n + 2 are of filter a, with even and odd weights,
+ * and 4n + 1 and 4n + 3 are of filter b. */
 void bank_inverse(const struct shape *shape, int level, struct bank *bank)
 {
     const struct biort *biort = &biorts[shape->biort];
@@ -194,7 +195,8 @@ int dtcwt_lowpass_size(int n, int level)
 int dtcwt_max_levels(int width, int height)
 {
     int larger = width > height ? width : height, levels = 1;
-    while (levels < MAX_LEVELS && (dtcwt_lowpass_size(larger, levels) > 2 || levels < 6))
+    while (levels < MAX_LEVELS &&
+           (dtcwt_lowpass_size(larger, levels) > 2 || levels < 6)) /* 6: --denoise's default */
         levels++;
     return levels;
 }

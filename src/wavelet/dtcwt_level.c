@@ -14,15 +14,16 @@
 
 #include <string.h>
 
-/* Size of a strip of both layers in bytes, and its smallest number of rows: neighbouring strips both compute
- * the rows of their halo. */
+/* Size of a strip of both layers in bytes, and its smallest number of rows, as neighbouring strips both
+ * compute the rows of their halo. */
 enum { STRIP_SIZE = 16 << 20, MIN_STRIP = 64 };
 
-/* Columns that the inverse's pass along columns processes at once. Its 60 input rows, of half as many floats,
+/* Columns that the inverse's pass along columns processes at once. Its 60 input rows of BLOCK / 2 floats
  * then take a quarter of a 1 MB cache. */
 enum { BLOCK = 2048 };
 
-/* Zeros at each end of a filter, which the kernel inverse_columns_1 reads. */
+/* Zeros at each end of a filter: inverse_columns_1 loads rows in pairs, and multiplies some that its filter
+ * does not reach. */
 enum { ZEROS = 2 };
 
 int dtcwt_strip_rows(const struct planes *planes)
@@ -33,19 +34,20 @@ int dtcwt_strip_rows(const struct planes *planes)
 }
 
 /* Computes rows of a level's lowpass, and the subbands of half of these rows. */
-static enum status forward_strip(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
+static enum status forward_strip(struct run *run, const struct bank *bank, const struct dtcwt_analysis *step,
                                  struct interval rows, struct error *error)
 {
-    const struct planes *src = level->src;
+    const struct planes *src = step->src;
     struct planes half;
     cl_mem weights;
-    const struct planes *subbands = level->subbands;
-    const cl_int places = level->places < subbands->height ? level->places : subbands->height;
+    const struct planes *subbands = step->subbands;
+    const cl_int places = step->places < subbands->height ? step->places : subbands->height;
     const cl_int4 wanted = {
+        /* struct needed_rows of the kernel */
         {subbands->first_row, subbands->first_row + subbands->rows, places, subbands->height}};
-    cl_int taps = bank->taps, is_first = !bank->qshift, padded, length;
+    cl_int taps = bank->taps, is_first = !bank->qshift, pad, length;
     if (run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
-        run_scratch(run, src->width, level->lowpass->height, rows, 2, src->channels, &half, error) !=
+        run_scratch(run, src->width, step->lowpass->height, rows, 2, src->channels, &half, error) !=
             STATUS_OK)
         return STATUS_FAILED;
     /* Columns: low and high as two layers of `half`. */
@@ -53,61 +55,62 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
     work.height = half.rows / 2;
     work.calls_noinline = true;
     work.depth = planes_layer_depth(src);
-    dtcwt_padding(src->height, level->level, level->pad_at_end, &padded, &length);
+    dtcwt_padding(src->height, step->level, step->pad_at_end, &pad, &length);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(taps),
-               ARG(padded), ARG(length), ARG(wanted), ARG(is_first)) != STATUS_OK)
+               ARG(pad), ARG(length), ARG(wanted), ARG(is_first)) != STATUS_OK)
         return STATUS_FAILED;
     /* Rows: low-low becomes the lowpass, the other three become pairs of subbands. */
     work.kernel = "forward_rows";
     work.width = 2 * subbands->width;
-    dtcwt_padding(src->width, level->level, level->pad_at_end, &padded, &length);
+    dtcwt_padding(src->width, step->level, step->pad_at_end, &pad, &length);
     enum status status =
-        LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(level->lowpass), ARG_PLANES(subbands),
-               ARG_MEMORY(weights), ARG(taps), ARG(padded), ARG(length), ARG(wanted), ARG(is_first));
+        LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(step->lowpass), ARG_PLANES(subbands),
+               ARG_MEMORY(weights), ARG(taps), ARG(pad), ARG(length), ARG(wanted), ARG(is_first));
     run_scratch_release(run, &half);
     return status;
 }
 
-enum status dtcwt_forward_cpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
+enum status dtcwt_forward_cpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *step,
                               struct error *error)
 {
-    const struct planes *lowpass = level->lowpass;
-    int end = lowpass->first_row + lowpass->rows, step = dtcwt_strip_rows(level->src);
+    const struct planes *lowpass = step->lowpass;
+    int end = lowpass->first_row + lowpass->rows, height = dtcwt_strip_rows(step->src);
     enum status status = STATUS_OK;
-    for (int begin = lowpass->first_row; status == STATUS_OK && begin < end; begin += step) {
-        struct interval rows = {begin, begin + step < end ? begin + step : end};
-        status = forward_strip(run, bank, level, rows, error);
+    for (int begin = lowpass->first_row; status == STATUS_OK && begin < end; begin += height) {
+        struct interval rows = {begin, begin + height < end ? begin + height : end};
+        status = forward_strip(run, bank, step, rows, error);
     }
     return status;
 }
 
 /* Returns the number of padding samples at the start of the lowpass, along x and y. */
-static cl_int2 crop_offset(const struct dtcwt_synthesis *level)
+static cl_int2 crop_offset(const struct dtcwt_synthesis *step)
 {
-    const struct planes *lowpass = level->lowpass, *subbands = level->subbands;
-    return level->pad_at_end ? (cl_int2){{0, 0}}
-                             : (cl_int2){{(lowpass->width - 2 * subbands->width) / 2,
-                                          (lowpass->height - 2 * subbands->height) / 2}};
+    const struct planes *lowpass = step->lowpass, *subbands = step->subbands;
+    return step->pad_at_end ? (cl_int2){{0, 0}}
+                            : (cl_int2){{(lowpass->width - 2 * subbands->width) / 2,
+                                         (lowpass->height - 2 * subbands->height) / 2}};
 }
 
-enum status dtcwt_inverse_cpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
+enum status dtcwt_inverse_cpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *step,
                               struct error *error)
 {
-    const struct planes *lowpass = level->lowpass, *subbands = level->subbands, *dst = level->dst;
+    const struct planes *lowpass = step->lowpass, *subbands = step->subbands, *dst = step->dst;
     int width = 2 * subbands->width, height = 2 * subbands->height, rate = bank->qshift ? 4 : 2;
-    struct interval rows = interval_align(level->rows, rate);
+    struct interval rows = interval_align(step->rows, rate);
     cl_int taps = bank->taps;
-    cl_int2 crop = crop_offset(level);
+    cl_int2 crop = crop_offset(step);
     cl_mem column_weights, weights;
     struct planes half;
     /* On level 1 the pass along columns reads each filter with zeros around it. */
     const float *columns = bank->weights;
     size_t count = bank->count;
-    float padded[2 * (MAX_BIORT_TAPS + 2 * ZEROS)] = {0};
+    float padded_weights[2 * (MAX_BIORT_TAPS + 2 * ZEROS)] = {0};
     if (!bank->qshift) {
-        memcpy(padded + ZEROS, bank->weights, (size_t)taps * sizeof *padded);
-        memcpy(padded + taps + 3 * ZEROS, bank->weights + taps, (size_t)taps * sizeof *padded);
-        columns = padded;
+        memcpy(padded_weights + ZEROS, bank->weights, (size_t)taps * sizeof *padded_weights);
+        memcpy(padded_weights + taps + 3 * ZEROS, bank->weights + taps,
+               (size_t)taps * sizeof *padded_weights);
+        columns = padded_weights;
         count = 2 * ((size_t)taps + 2 * ZEROS);
     }
     if (run_constants(run, columns, count, &column_weights, error) != STATUS_OK ||
@@ -154,13 +157,13 @@ static const struct kernel_configs inverse_2_configs = {
 struct level_layout {
     int halo;      /* work-items at each end of a group that only load samples */
     int items;     /* work-items along x, without halos */
-    int rows;      /* of outputs along y, shared among groups */
+    int rows;      /* of positions along y, see work_groups */
     int item_rows; /* rows of work-items in a group */
     size_t output; /* bytes of local memory for an output */
 };
 
-/* Returns the launch of a level's kernel. A device whose groups are smaller than the configuration gets
- * shorter rows of items. */
+/* Returns the launch of a level's kernel. If `item_rows` rows of items exceed the device's largest group,
+ * the rows become shorter. */
 static struct kernel_launch level_work(const struct run *run, const struct bank *bank, const char *file,
                                        const struct kernel_configs *kernel_configs,
                                        const struct level_layout *layout, const struct planes *planes)
@@ -179,10 +182,10 @@ static struct kernel_launch level_work(const struct run *run, const struct bank 
     return work;
 }
 
-enum status dtcwt_forward_gpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
+enum status dtcwt_forward_gpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *step,
                               struct error *error)
 {
-    const struct planes *src = level->src, *lowpass = level->lowpass, *subbands = level->subbands;
+    const struct planes *src = step->src, *lowpass = step->lowpass, *subbands = step->subbands;
     int pixel = run->memory == MEMORY_IMAGE ? 1 : GPU_LANES; /* columns of an item */
     int unit = pixel > 2 ? pixel : 2, samples = (bank->qshift ? 4 : 2) * subbands->width;
     int halo = bank->qshift ? bank->taps - 2 : ceil_div(bank->taps / 2, unit) * unit; /* samples */
@@ -195,17 +198,17 @@ enum status dtcwt_forward_gpu(struct run *run, const struct bank *bank, const st
     struct kernel_launch work =
         level_work(run, bank, "dtcwt_forward_gpu", bank->qshift ? &forward_2_configs : &forward_1_configs,
                    &layout, lowpass);
-    cl_int2 padded, length;
-    dtcwt_padding(src->width, level->level, level->pad_at_end, &padded.s[0], &length.s[0]);
-    dtcwt_padding(src->height, level->level, level->pad_at_end, &padded.s[1], &length.s[1]);
+    cl_int2 pad, length;
+    dtcwt_padding(src->width, step->level, step->pad_at_end, &pad.s[0], &length.s[0]);
+    dtcwt_padding(src->height, step->level, step->pad_at_end, &pad.s[1], &length.s[1]);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(lowpass), ARG_PLANES(subbands),
-                  ARG_FLOATS(bank->weights, bank->count), ARG(padded), ARG(length));
+                  ARG_FLOATS(bank->weights, bank->count), ARG(pad), ARG(length));
 }
 
-enum status dtcwt_inverse_gpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *level,
+enum status dtcwt_inverse_gpu(struct run *run, const struct bank *bank, const struct dtcwt_synthesis *step,
                               struct error *error)
 {
-    const struct planes *lowpass = level->lowpass, *subbands = level->subbands, *dst = level->dst;
+    const struct planes *lowpass = step->lowpass, *subbands = step->subbands, *dst = step->dst;
     size_t floats = run->memory == MEMORY_IMAGE ? 4 : 1;                 /* of a sample or texel */
     int halo = bank->qshift ? bank->taps / 4 : (bank->taps / 2 + 1) / 2; /* coefficients */
     int rate = bank->qshift ? 4 : 2; /* outputs per coefficient and axis */
@@ -219,7 +222,7 @@ enum status dtcwt_inverse_gpu(struct run *run, const struct bank *bank, const st
                                   .output = 4 * (size_t)rate * floats * sizeof(float)};
     struct kernel_launch work = level_work(
         run, bank, "dtcwt_inverse_gpu", bank->qshift ? &inverse_2_configs : &inverse_1_configs, &layout, dst);
-    cl_int2 crop = crop_offset(level);
+    cl_int2 crop = crop_offset(step);
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(dst),
                   ARG_FLOATS(bank->weights, bank->count), ARG(crop));
 }

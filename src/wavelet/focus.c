@@ -10,8 +10,9 @@
  * Figures are the mean PSNR of 15 stacks of seven pictures, blurred by up to 8 pixels, without noise and with
  * noise of 3 counts. Tried and lost:
  * - The coefficient with the largest energy alone (44.3 and 37.5 dB); weights E^4 (42.6 and 37.8), which need
- * no noise. These weights: 44.6 and 39.4.
- * - Windows with equal weights lose 0.3 dB without noise, 0.2 with it. Larger ones lose more. 1 8 1 gains
+ * no noise. Those of focus.h, with windows of
+ * (1 5 1): 44.6 and 39.4.
+ * - Windows with equal weights lose 0.3 dB without noise, 0.2 with it. Larger ones lose more. (1 8 1) gains
  * 0.03 dB without noise, and loses 0.2 to 0.3 with moving hairs.
  * - Each orientation alone: 0.08 dB less without noise, 0.05 with it. All orientations alike: 0.02 and 0.1.
  * - The energy of the parent in addition: 0.6 dB less without noise.
@@ -55,7 +56,7 @@ static const double INVISIBLE_SIGMA = 0.5 / 255;
 /* Sum of the weights of the window, (1 + 5 + 1)^2. */
 static const double WINDOW_SUM = 49;
 
-/* Energies are divided by this number of variances. */
+/* A weight is exp(E / (SOFTNESS s^2)), see focus.h. */
 static const double SOFTNESS = 3;
 
 struct focus {
@@ -87,14 +88,14 @@ static double brightness_variance(const struct focus *focus, int level)
 }
 
 /* Adds a level of a picture to `rows` of the sums, which are allocated for the first picture. */
-static enum status add_level(struct focus *focus, int picture, int level, const struct planes *subbands,
-                             struct interval rows, struct error *error)
+static enum status add_level(struct focus *focus, bool is_first_picture, int level,
+                             const struct planes *subbands, struct interval rows, struct error *error)
 {
     struct run *run = focus->run;
     struct planes *sums = &focus->merged.planes[level], *weights = &focus->weights[level], energies;
     const int width = subbands->width, height = subbands->height;
     const struct interval own_rows = {subbands->first_row, subbands->first_row + subbands->rows};
-    const cl_int is_first = picture == 0, colours = shape_is_colour(&focus->whole) ? 3 : 1;
+    const cl_int is_first = is_first_picture, colours = shape_is_colour(&focus->whole) ? 3 : 1;
     const cl_float factor =
         (cl_float)(1 / (SOFTNESS * colours * WINDOW_SUM * brightness_variance(focus, level)));
     enum status status = run_planes(run, width, height, own_rows, ORIENTATIONS, 1, &energies, error);
@@ -113,7 +114,8 @@ static enum status add_level(struct focus *focus, int picture, int level, const 
                         ARG(factor));
         work.depth = ORIENTATIONS;
     }
-    /* Add finer energies, which pass 1 does not have. */
+    /* Levels 2 and 3 add the energies of the finer level. Pass 1 begins above the fine levels; the self-test
+     * has more of them. */
     if (status == STATUS_OK && level > 1 && level <= FINE_LEVELS && level <= focus->fine.levels) {
         work.kernel = "focus_add_finer";
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&focus->energies), ARG_PLANES(&energies));
@@ -138,14 +140,14 @@ static enum status add_level(struct focus *focus, int picture, int level, const 
 
 /* Adds the lowpass of a picture to the mean, which is allocated for the first picture. Called after its
  * levels. */
-static enum status add_lowpass(struct focus *focus, int picture, const struct planes *lowpass,
+static enum status add_lowpass(struct focus *focus, bool is_first_picture, const struct planes *lowpass,
                                struct error *error)
 {
     struct run *run = focus->run;
     struct planes *mean = &focus->merged.planes[0], *weights = &focus->weights[0];
     const int width = lowpass->width, height = lowpass->height;
     const struct interval all = rows_full(height);
-    const cl_int is_first = picture == 0;
+    const cl_int is_first = is_first_picture;
     if (is_first && (run_planes(run, width, height, all, 1, lowpass->channels, mean, error) != STATUS_OK ||
                      run_planes(run, width, height, all, 2, 1, weights, error) != STATUS_OK))
         return STATUS_FAILED;
@@ -213,7 +215,8 @@ static enum status forward_rows(struct focus *focus, int picture, const struct d
     if (status == STATUS_OK)
         status = dtcwt_forward(run, &image, needed, pyramid, error);
     if (status == STATUS_OK)
-        status = staging_map(staging, 0, error);
+        status =
+            staging_map(staging, 0, error); /* 0: nothing is read back, the next use waits for the kernels */
     staging_release(&run->stagings, focus->staging);
     focus->staging = staging;
     return status;
@@ -224,7 +227,7 @@ static int rows_at_a_time(const struct focus *focus)
 {
     const struct shape *shape = &focus->pictures->shape;
     /* Floats of a pixel: 1 + 4 + 4 of each channel for a picture, its subbands and their sums; 4 weights. */
-    const double row = 4.0 * shape->width * (9 * shape->channels + 4);
+    const double row = (double)sizeof(cl_float) * shape->width * (9 * shape->channels + 4);
     const int limit = focus->run->limits.slice, rows = (int)fmax(ROWS_BYTES / row, MIN_ROWS);
     return limit > 0 && limit < rows ? limit : rows;
 }
@@ -272,7 +275,8 @@ static enum status find_lowpass(struct focus *focus, int picture, cl_mem counter
 }
 
 /* Adds the coarse levels of a picture. With `counters`, estimates the noise before. */
-static enum status add_coarse(struct focus *focus, int picture, cl_mem counters, struct error *error)
+static enum status add_coarse(struct focus *focus, bool is_first_picture, cl_mem counters,
+                              struct error *error)
 {
     struct run *run = focus->run;
     const int first = focus->fine.levels + 1;
@@ -287,10 +291,10 @@ static enum status add_coarse(struct focus *focus, int picture, cl_mem counters,
     if (status == STATUS_OK && counters)
         status = noise_find(run, &focus->whole, counters, &focus->noise, error);
     for (int level = first; status == STATUS_OK && level <= focus->whole.levels; level++)
-        status = add_level(focus, picture, level, &pyramid.planes[level],
+        status = add_level(focus, is_first_picture, level, &pyramid.planes[level],
                            rows_full(pyramid.planes[level].height), error);
     if (status == STATUS_OK)
-        status = add_lowpass(focus, picture, &pyramid.planes[0], error);
+        status = add_lowpass(focus, is_first_picture, &pyramid.planes[0], error);
     value_release(run, &pyramid);
     run_end_stage(run);
     return status;
@@ -335,7 +339,7 @@ static enum status merge_coarse(struct focus *focus, struct error *error)
         const int picture = (focus->pictures->smoothest + i) % focus->pictures->count;
         status = find_lowpass(focus, picture, i == 0 ? counters : NULL, error);
         if (status == STATUS_OK)
-            status = add_coarse(focus, i, i == 0 ? counters : NULL, error);
+            status = add_coarse(focus, i == 0, i == 0 ? counters : NULL, error);
     }
     memory_release(counters);
     return status == STATUS_OK ? invert_coarse(focus, error) : status;
@@ -364,7 +368,7 @@ static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, 
         struct value pyramid = {.shape = focus->fine};
         status = forward_rows(focus, i, &needed, &pyramid, error);
         for (int level = 1; status == STATUS_OK && level <= focus->fine.levels; level++)
-            status = add_level(focus, i, level, &pyramid.planes[level], rows->subbands[level], error);
+            status = add_level(focus, i == 0, level, &pyramid.planes[level], rows->subbands[level], error);
         if (status == STATUS_OK && focus->measures.rows > 0)
             status = add_winners(focus, i, error);
         value_release(run, &pyramid);
@@ -456,8 +460,8 @@ static struct focus focus_make(struct run *run, const struct focus_pictures *pic
     focus.whole.kind = KIND_PYRAMID;
     for (int i = 0; i < MAX_LEVELS * 4; i++)
         focus.noise.sigma[i / 4][i % 4] = (float)pictures->noise;
-    focus.whole.pad_at_end =
-        true; /* no row of padding at the top of a level, so levels can be cut into rows */
+    /* No row of padding at the top of a level, so that levels can be cut into rows. */
+    focus.whole.pad_at_end = true;
     focus.whole.levels = 2;
     focus.fine = focus.merged.shape = focus.whole;
     return focus;
@@ -530,11 +534,11 @@ static enum status focus_test_buffers(struct run *run, const void *params, const
         struct value pyramid = {.shape = focus.fine, .rows = all};
         status = dtcwt_forward(run, i == 0 ? in : &half, &needed, &pyramid, error);
         for (int level = 1; status == STATUS_OK && level <= levels; level++)
-            status = add_level(&focus, i, level, &pyramid.planes[level], rows.subbands[level], error);
+            status = add_level(&focus, i == 0, level, &pyramid.planes[level], rows.subbands[level], error);
         if (status == STATUS_OK)
             status = add_winners(&focus, i, error);
         if (status == STATUS_OK)
-            status = add_lowpass(&focus, i, &pyramid.planes[0], error);
+            status = add_lowpass(&focus, i == 0, &pyramid.planes[0], error);
         value_release(run, &pyramid);
     }
     for (int level = 1; status == STATUS_OK && level <= levels; level++)

@@ -63,7 +63,7 @@ static const float WHITE_NOISE[][NOISE_LEVELS] = {{1.007288F, 0.977969F, 0.98309
 
 /* ---------------------------------------------------------------- on the device */
 
-cl_int noise_index(const struct noise *noise, int level)
+cl_int noise_level_offset(const struct noise *noise, int level)
 {
     return (level - 1) * NOISE_ROWS * noise->pitch;
 }

@@ -7,6 +7,10 @@
  *     live cells ─▶ energies at up to 64 x 64 positions ─▶ histograms ─▶ three quantiles ─▶ model ─▶ sigma
  *     noise_live    noise_count                                          noise_find
  *
+ * Pixels that are clipped, transparent or in areas of one colour show no noise: they are dead, and do not
+ * count. A cell is the 2^l x 2^l pixels of one coefficient of level l. Its liveness is the share of its
+ * pixels that are live, as far as they are tested (kernels/live.cl).
+ *
  * 1. The energy of a position and subband is the mean of |z|^2 / 2 over the live ones of its 7x7
  *    coefficients. Noise has nearly the same energy everywhere; detail adds to it. So the 5% quantile belongs
  *    to smooth areas. The other quantiles are the median and the 85% quantile.
@@ -18,10 +22,7 @@
  * 4. The energies of brightness on level 1 are also counted by the brightness of their position, in eight
  *    ranges (tones). Their 5% quantiles give a curve, by which the noise of all planes is multiplied.
  *
- * Pixels that are clipped, transparent or in areas of one colour show no noise: they are dead, and do not
- * count. A cell is the 2^l x 2^l pixels of one coefficient of level l. Its liveness is the share of its
- * pixels that are live, as far as they are tested (kernels/live.cl). Red, green and blue are denoised
- * separately if their noise differs by more than a factor of 4.
+ * Red, green and blue are denoised separately if their noise differs by more than a factor of 4.
  * docs/denoising.md has the results.
  *
  * Sources: S. Olsen, "Estimation of noise in images: an evaluation", CVGIP 55 (1993), for quantiles; M.
@@ -36,7 +37,8 @@
 struct noise {
     cl_mem levels;    /* for each level NOISE_ROWS rows, which have a float for each plane (noise.c) */
     cl_mem variances; /* for each plane eight floats: 0.8 times the variance of the noise at the frequencies 0
-                         to 7 of a block of 8 x 8 cosines (kernels/cosines.cl) */
+                         to 7 of a block of 8 x 8 cosines (kernels/cosines.cl); 0.8, as the first
+                         denoising has lost some of the signal */
     cl_mem tones;     /* the curve of each image (kernels/tones.h): its first value, then differences to the
                          next ones */
     cl_int by_tone;   /* 0: no image has a curve */
@@ -44,8 +46,8 @@ struct noise {
     cl_int pitch;     /* floats from row to row, in levels */
 };
 
-/* Returns the index in noise->levels of a level's first row. Levels count from 1. */
-cl_int noise_index(const struct noise *noise, int level);
+/* Returns the offset in noise->levels, in floats, of a level's first row. Levels count from 1. */
+cl_int noise_level_offset(const struct noise *noise, int level);
 
 /* Copies the noise of all images of `shape`, times `strength`, to the device. The memory objects of *noise
  * belong to the run. `images` has shape->images elements, here and below. */
@@ -64,9 +66,9 @@ void noise_white(const struct shape *shape, double sigma, struct image_noise *im
 /* Returns the number of counters for a pyramid of this shape. */
 size_t noise_counters(const struct shape *shape);
 
-/* Returns the rows of a pyramid from which a pass over the image computes the last lowpass, for rows `part`
- * of the image. If the pass `counts` energies, too, subbands have the rows that this takes; else they have
- * one row, as planes cannot be empty. */
+/* Returns the rows of a pyramid to compute for rows `part` of the image: those of the coarsest lowpass that
+ * belong to the part, and all finer rows that these need. `counts`: also the rows of subbands that counting
+ * the part's energies takes; otherwise subbands have one row, as planes cannot be empty. */
 struct dtcwt_rows noise_part_rows(const struct shape *pyramid, struct interval part, bool counts);
 
 /* Counts the energies at the positions in rows `own` of a level. `subbands` has at least these rows and three
@@ -89,8 +91,9 @@ enum status noise_find(struct run *run, const struct shape *shape, cl_mem counte
  * an RGB file of one fluorescent dye, is not changed even then. The caller calls noise_count_constant for all
  * rows of the image, in any ranges, then noise_find_constant with the image's size. */
 
-/* Counts the positions in rows `own` at which red, green or blue is constant: one of the zeroed counters per
- * image and colour. `opponent`: the planes have opponent colours. */
+/* Counts the positions in rows `own` at which red, green or blue is constant: three neighbours along x are
+ * equal, up to rounding. `counters` has three per image, all zero at first; colour c of image i has counter 3
+ * i + c. `opponent`: the planes have opponent colours. */
 enum status noise_count_constant(struct run *run, const struct shape *shape, cl_mem counters,
                                  const struct planes *planes, bool opponent, struct interval own,
                                  struct error *error);

@@ -23,7 +23,7 @@
 enum {
     FIRST_BIN = (127 - 32) << 3, /* begins at 2^-32: exponent and three bits of the mantissa of a float */
     SHIFT = 20,                  /* of the bits of a float to its bin */
-    NOISE_FEATURES =
+    NOISE_WEIGHTS =
         2 * QUANTILES * NOISE_LEVELS + 1 /* weights of a model: own quantiles, others', a constant */
 };
 
@@ -212,7 +212,7 @@ static void apply_model(int model, const struct features *own, const struct feat
         const int at = level < NOISE_LEVELS ? level : NOISE_LEVELS - 1;
         const float *weights = noise_models[model][at];
         const double *low = own->logs[at], *middle = low + 1;
-        double sum = base + (double)weights[NOISE_FEATURES - 1];
+        double sum = base + (double)weights[NOISE_WEIGHTS - 1];
         for (int i = 0; i < 2 * count; i++)
             sum += (double)weights[i] * (f[i] - base);
         /* The share of the median: 1 if energies spread as for white noise, 1/e if by 0.1 more. */

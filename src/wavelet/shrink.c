@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Radius of the 5 x 5 neighbours whose energies are averaged (SIDE in kernels/shrink.h). The paper has 7 x 7.
- * 5 x 5, together with parents that cover exactly their children, gains 0.09 dB on BSD68 at sigma 25. */
+/* Radius of the 5 x 5 neighbours whose energies are averaged (NEIGHBOURS in kernels/shrink.h). The paper has
+ * 7 x 7. 5 x 5, together with parents that cover exactly their children, gains 0.09 dB on BSD68 at sigma 25.
+ */
 enum { RADIUS = 2 };
 
 /* Work-groups are one row of work-items, as the kernel assumes. */
@@ -112,7 +113,8 @@ static enum status shrink_cpu(struct run *run, const struct noise *noise, int le
                               const struct planes *subbands, const struct planes *parents,
                               const struct planes *tones, const struct planes *dst, struct error *error)
 {
-    const cl_int at = noise_index(noise, level), has_parents = parents != NULL, by_tone = tones != NULL;
+    const cl_int at = noise_level_offset(noise, level), has_parents = parents != NULL,
+                 by_tone = tones != NULL;
     struct interval out = {dst->first_row, dst->first_row + dst->rows};
     struct planes energies;
     parents = parents ? parents : subbands;
@@ -138,7 +140,8 @@ static enum status shrink_gpu(struct run *run, const struct noise *noise, int le
                               const struct planes *subbands, const struct planes *parents,
                               const struct planes *tones, const struct planes *dst, struct error *error)
 {
-    const cl_int at = noise_index(noise, level), has_parents = parents != NULL, by_tone = tones != NULL;
+    const cl_int at = noise_level_offset(noise, level), has_parents = parents != NULL,
+                 by_tone = tones != NULL;
     const bool is_image = run->memory == MEMORY_IMAGE;
     /* Columns of a vec, and vecs on each side of a group that only supply neighbours. */
     const int vec_columns = is_image ? 1 : GPU_LANES, halo = is_image ? RADIUS : 1;

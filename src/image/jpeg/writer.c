@@ -1,4 +1,5 @@
-/* Writes JPEGs with libjpeg, on the writer's thread alone: a folder uses all processors anyway.
+/* Writes JPEGs with libjpeg, on the writer's thread alone: with several files, other workers use the other
+ * processors.
  *
  *     rows ─▶ libjpeg: YCbCr, subsampling, DCT, quantisation ─▶ coefficients ─▶ Huffman coding ─▶ file
  *
@@ -141,7 +142,7 @@ static struct coding choose_coding(const struct writer_options *options, const s
     else
         coding.subsampling = quality < QUALITY_DEFAULT ? SUBSAMPLING_420 : SUBSAMPLING_444;
 
-    /* A progressive file needs all coefficients, also beyond the limit. */
+    /* Bytes of the coefficients. */
     const uint64_t luma = (uint64_t)(info->width + DCTSIZE) * (info->height + DCTSIZE) * sizeof(JCOEF);
     const uint64_t chroma = coding.channels == 1                    ? 0
                             : coding.subsampling == SUBSAMPLING_444 ? 2 * luma
@@ -150,6 +151,7 @@ static struct coding choose_coding(const struct writer_options *options, const s
     coding.coefficients = luma + chroma;
     const uint64_t limit =
         options->memory > 0 && options->memory < COEFFICIENTS_MAX ? options->memory : COEFFICIENTS_MAX;
+    /* A progressive file needs all coefficients, also beyond the limit. */
     coding.is_optimised = coding.coefficients <= limit || options->progressive;
     return coding;
 }
@@ -176,7 +178,8 @@ static jvirt_barray_ptr request_array(j_common_ptr jpeg, int pool, boolean zeroe
 }
 
 /* Asks the system for huge pages in the arrays of coefficients, before they are written: clearing small pages
- * took a third of the time of encoding. */
+ * took a third of the time of encoding. libjpeg allocates the rows of an array together, up to 1 GB; beyond,
+ * the advice has no effect. */
 static void use_huge_pages(struct jpeg_writer *writer)
 {
     enum { PAGE = 4096 }; /* madvise needs an address that is a multiple of it */

@@ -10,8 +10,8 @@
 
 /* ---------------------------------------------------------------- resolution */
 
-/* Updates the resolution so that a print keeps its size. A resolution without a unit is an aspect ratio,
- * which changes only with the aspect of pixels; but ImageJ's description has the unit. */
+/* Updates the resolution so that a print keeps its size. A resolution without a unit is only an aspect
+ * ratio, which changes only if the shape of pixels does. ImageJ's has its unit in the description. */
 static void update_resolution(struct metadata *metadata, const struct change *change)
 {
     const bool absolute =
@@ -37,16 +37,19 @@ static bool counts_from_centres(const struct metadata *metadata)
 {
     enum { RASTER_TYPE = 1025, POINT = 2 };
     const struct blob *keys = metadata_tag(metadata, TAG_GEO_KEYS);
-    const uint16_t *key = keys != NULL ? (const void *)keys->data : NULL;
-    const size_t groups = keys != NULL ? keys->size / (4 * sizeof *key) : 0;
-    for (size_t i = 1; i < groups && i <= key[3]; i++)
-        if (key[4 * i] == RASTER_TYPE && key[4 * i + 1] == 0)
-            return key[4 * i + 3] == POINT;
+    const uint16_t *numbers = keys != NULL ? (const void *)keys->data : NULL;
+    const size_t groups = keys != NULL ? keys->size / (4 * sizeof *numbers) : 0;
+    for (size_t i = 1; i < groups && i <= numbers[3]; i++) {
+        const uint16_t *key = numbers + 4 * i;
+        if (key[0] == RASTER_TYPE && key[1] == 0)
+            return key[3] == POINT;
+    }
     return false;
 }
 
 /* Updates the pixel size and the tie point, which is I, J, K in the raster and X, Y, Z in the model. False:
- * the grid is turned or sheared, or the file has a transformation or several tie points. */
+ * the grid is turned or sheared, the file has a transformation or several tie points, or it has no pixel size
+ * or tie point. */
 static bool update_geotiff(struct metadata *metadata, const struct change *change)
 {
     enum { TIE = 6 /* doubles of a tie point */ };
@@ -69,10 +72,10 @@ static bool update_geotiff(struct metadata *metadata, const struct change *chang
 /* The condition on which a tag is kept. */
 enum keep_if {
     KEEP_ALWAYS,
-    KEEP_IF_UNPROCESSED, /* it may have a thumbnail */
-    KEEP_IF_SAME_VALUES, /* sample type and meaning of values */
+    KEEP_IF_UNPROCESSED, /* no stage and no --range: the tag may hold a thumbnail */
+    KEEP_IF_SAME_VALUES, /* same geometry, sample type and meaning of values */
     KEEP_IF_GEOTIFF,     /* update_geotiff decides */
-    KEEP_IF_IN_PLACE,    /* pixels, size and number of pages */
+    KEEP_IF_IN_PLACE,    /* pixels stay in their places, and the number of pages is the same */
 };
 
 static const struct tag_rule {
@@ -141,8 +144,9 @@ static void update_tags(struct metadata *metadata, const struct change *change)
 
 /* ---------------------------------------------------------------- colours, and all metadata */
 
-/* Replaces a profile or cICP of RGB by a gray profile if the output is gray, and drops a gray profile if it
- * is not. Drops cICP after new_geometry or with another number of channels. */
+/* Gray output: a profile or cICP of RGB is replaced by a gray profile, or dropped if there is none. Colour
+ * output: a gray profile is dropped. cICP is also dropped after new_geometry, or with another number of
+ * channels. */
 static enum status update_colours(struct metadata *metadata, const struct change *change, struct error *error)
 {
     const bool was_gray = change->in_channels <= 2, is_gray = change->out_channels <= 2;
@@ -175,7 +179,7 @@ enum status metadata_set_space(struct metadata *metadata, const struct colour_sp
 {
     if (channels <= 2 && space->gray != NULL)
         space = space->gray->is_srgb ? colour_space_builtin(COLOUR_GRAY) : space->gray;
-    if (space == NULL || (channels <= 2 && space->channels == 3))
+    if (space == NULL) /* colour_space_builtin ran out of memory */
         return fail_memory(error, "out of memory for a colour space");
     exif_set_space(&metadata->exif, space->is_srgb);
     metadata->srgb = metadata->has_cicp = metadata->has_chromaticities = false;

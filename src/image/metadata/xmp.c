@@ -89,8 +89,8 @@ static bool cut_properties(char *xmp, const char *prefix, const char *name)
     const bool is_pattern = name[strlen(name) - 1] == '*';
     const size_t name_length = strlen(name) - is_pattern, prefix_length = strlen(prefix);
     /* Bytes before `to` are final; those from `from` on are moved there; `at` finds colons. */
-    char *to = xmp, *from = xmp, *at = xmp + 1;
-    while (xmp[0] != '\0' && (at = strchr(at, ':')) != NULL) {
+    char *to = xmp, *from = xmp, *at = xmp;
+    while ((at = strchr(at, ':')) != NULL) {
         const bool has_room = (size_t)(at - from) > prefix_length;
         char *start = has_room ? at - prefix_length : at;
         at++;
@@ -141,16 +141,17 @@ static bool copy_prefix(const char *xmp, const char *value, const char *namespac
  * declarations of the namespace are removed, too. */
 static bool cut_property(char *xmp, const struct xmp_property *property)
 {
-    enum { DECLARATIONS_MAX = 8 }; /* limits the time; real files have one */
+    enum { DECLARATIONS_MAX = 16 }; /* limits the time; real files have one; each may be found twice */
     bool has_cut = cut_properties(xmp, property->prefix, property->name);
     char *value = xmp, prefix[64];
     for (int i = 0; i < DECLARATIONS_MAX && (value = strstr(value, property->namespace)) != NULL; i++) {
         if (!copy_prefix(xmp, value++, property->namespace, prefix, sizeof prefix))
             continue;
-        has_cut = cut_properties(xmp, prefix, property->name) || has_cut;
+        bool has_moved = cut_properties(xmp, prefix, property->name);
+        has_cut = has_cut || has_moved;
         if (has_cut && strcmp(property->name, "*") == 0)
-            cut_properties(xmp, "xmlns", prefix);
-        value = has_cut ? xmp : value; /* the text has moved */
+            has_moved = cut_properties(xmp, "xmlns", prefix) || has_moved;
+        value = has_moved ? xmp : value;
     }
     return has_cut;
 }

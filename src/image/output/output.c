@@ -43,7 +43,7 @@ static enum status open_stream(struct output *output, int descriptor, struct err
 {
     if (descriptor < 0)
         return fail_writing(error, errno);
-    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* main does this if stdout was closed */
+    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* main opens a closed stdout so */
         close(descriptor);
         return fail(error, STATUS_FAILED, "cannot write: it is closed, or open for reading only");
     }
@@ -63,8 +63,8 @@ static enum status open_stream(struct output *output, int descriptor, struct err
     return open_descriptor(output, descriptor, "wb", error);
 }
 
-/* Not realpath(), which refuses a link to a file that does not exist yet. More than LINKS_MAX links have
- * already failed in the callers' stat(). */
+/* Not realpath(), which refuses a link to a file that does not exist yet. After LINKS_MAX links it
+ * returns the next one: opening that fails with ELOOP. */
 char *resolve_links(const char *path, struct error *error)
 {
     char *target = copy_text(path, error);
@@ -142,8 +142,8 @@ static enum status open_temporary(struct output *output, const struct stat *repl
     if (replaced != NULL && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
         return fail_writing(error, errno);
 
-    /* Formats that do not seek never read the file: a confined process may have no right to read in the
-       folder, which O_RDWR needs. */
+    /* Only formats that seek have a spool folder. The others never read the file, and a confined process may
+       have no right to read in the folder, which O_RDWR needs. */
     const bool reads = output->spool != NULL;
     int descriptor = temporary_create(output->target, reads ? O_RDWR : O_WRONLY,
                                       replaced == NULL ? 0666 : 0600, &output->temporary);

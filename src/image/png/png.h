@@ -1,4 +1,5 @@
-/* PNG, ISO/IEC 15948: gray and RGB, with or without alpha, 8 and 16 bit, and 1-bit gray.
+/* PNG, ISO/IEC 15948: gray and RGB, with or without alpha, 8 and 16 bit, and 1-bit gray. Palettes and samples
+ * of fewer bits are expanded when they are read.
  *
  *     reading   session.c ─▶ metadata_read.c, texts.c ─▶ pixels.c, filter.c ─▶ reader.c    examine.c
  *               libpng       chunks before pixels        inflates, unfilters   rows        --check
@@ -40,7 +41,8 @@ struct png_session {
     bool out_of_memory;        /* an allocation of libpng failed */
     size_t left;               /* bytes that libpng may still read; SIZE_MAX: no limit */
     bool is_beyond_limit;      /* libpng tried to read more than that */
-    /* The last eight bytes that libpng read at once: in the end, length and name of the first IDAT. */
+    /* The last eight bytes that libpng read at once: after png_read_info, length and name of the first IDAT.
+     */
     unsigned char last_header[8];
 };
 
@@ -50,8 +52,8 @@ enum status png_session_open(struct png_session *session, FILE *file, struct err
 /* Frees libpng's structs, not the file. A zeroed session is allowed. */
 void png_session_close(struct png_session *session);
 
-/* Subtracts `size` from the budget. Returns false if it is more than the budget; then the metadata notes that
- * chunks are left out, or if --memory-limit is the reason, fills in the error and sets has_error. */
+/* Subtracts `size` from the budget. If `size` is more, returns false, and either notes in the metadata that
+ * chunks are left out or, if --memory-limit is the reason, fills in the error and sets has_error. */
 bool png_session_reserve_budget(struct png_session *session, size_t size);
 
 /* Runs a step and returns its status. Every call of libpng that can fail belongs in a step. If libpng fails,
@@ -137,12 +139,13 @@ struct png_idat {
     size_t row_size, pixel_size; /* bytes */
     uint32_t height;             /* rows */
     bool swap;                   /* the host's 16-bit samples have the other byte order than the file's */
-    size_t segment_size;         /* maximum filtered bytes of a segment of several rows; 0: the default */
-    int jobs;                    /* threads, 1 to THREADS_MAX */
-    uint64_t memory;             /* limit in bytes for all segments, at least one segment; 0: no limit */
-    png_emit emit;               /* called by the caller's thread only */
-    void *context;               /* of emit */
-    uint32_t adler;              /* Adler-32 of the filtered bytes of all emitted segments */
+    size_t segment_size; /* a segment has as many rows as fit into these filtered bytes, at least one; 0: the
+                            default */
+    int jobs;            /* threads, 1 to THREADS_MAX */
+    uint64_t memory;     /* limit in bytes for all segments, at least one segment; 0: no limit */
+    png_emit emit;       /* called by the caller's thread only */
+    void *context;       /* of emit */
+    uint32_t adler;      /* Adler-32 of the filtered bytes of all emitted segments */
 };
 
 /* Opens the parts that encode the rows. `idat` must stay valid until parts_close. NULL on failure. */

@@ -57,8 +57,9 @@ static enum status read_chroma(struct word word, struct y4m *stream, struct erro
         stream->parts = chroma->parts;
         stream->across = chroma->across;
         stream->down = chroma->down;
-        /* A chroma sample is in the middle of its samples of Y (C420jpeg, the default, and C440), at the left
-           ones (C420mpeg2, C422, C411), or at the top left one (C420paldv). Source: yuv4mpeg(5). */
+        /* A chroma sample is in the middle of its samples of Y (C420jpeg, the default, and C440), level with
+           the left column of them (C420mpeg2, C422, C411), or at the top left (C420paldv). Source:
+           yuv4mpeg(5). */
         const bool left = stream->down == 1 || word_equals(rest, "mpeg2") || word_equals(rest, "paldv");
         stream->left = left ? 0 : (stream->across - 1) / 2.0;
         stream->top = word_equals(rest, "paldv") ? 0 : (stream->down - 1) / 2.0;
@@ -78,9 +79,9 @@ enum status y4m_parse(const char *header, struct y4m *stream, struct error *erro
     /* Without the word C it is C420jpeg. */
     *stream = (struct y4m){.bits = 8, .parts = 2, .across = 2, .down = 2, .left = 0.5, .top = 0.5};
     while (is_valid && text_next_word(&cursor, ' ', &word)) {
-        const struct word value = {word.start + 1, word.length - 1};
         if (word.length == 0)
             continue;
+        const struct word value = {word.start + 1, word.length - 1};
         if (word.start[0] == 'W' || word.start[0] == 'H') {
             uint64_t number;
             is_valid = parse_digits(value, UINT32_MAX, &number);
@@ -194,11 +195,11 @@ static bool is_y4m(const unsigned char *head, size_t size)
     return size >= 8 && memcmp(head, "YUV4MPEG", 8) == 0;
 }
 
-static const char *const y4m[] = {"y4m", NULL};
+static const char *const extensions[] = {"y4m", NULL};
 
 const struct format format_y4m = {
     .name = "Y4M",
-    .extensions = y4m,
+    .extensions = extensions,
     .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16,
               .channels = 1u << 1,
               .pages = true,

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+import tifffile
 
 import harness
 import pngfile
@@ -65,6 +66,18 @@ def test_gamma_of_the_scan_cancels(tmp_path, rng):
         harness.write_tiff(tmp_path / f"{name}.tif", (light ** (1 / gamma)).astype(np.float32))
         harness.run(f"{name}.tif", "--negative=1,0.01" if gamma == 1 else f"--negative=1,{0.01 ** (1 / gamma)}", f"{name}-out.tif", cwd=tmp_path)
     assert np.allclose(*(harness.read_tiff(tmp_path / f"{name}-out.tif") for name in ("linear", "curved")), atol=1e-5)
+
+
+def test_what_is_found_can_be_given(tmp_path, rng):
+    """The option that -v reports gives the same bits. With two colours there is none."""
+    for channels in (1, 3):
+        harness.write_tiff(tmp_path / "in.tif", rng.integers(20, 240, (9, 11, channels), np.uint8))
+        said = harness.run("-v", "-y", "in.tif", "--negative", "found.tif", cwd=tmp_path).err
+        given = next(word for word in said.split() if word.startswith("--negative="))
+        harness.run("-y", "in.tif", given, "given.tif", cwd=tmp_path)
+        assert np.array_equal(harness.read_tiff(tmp_path / "found.tif"), harness.read_tiff(tmp_path / "given.tif"))
+    tifffile.imwrite(tmp_path / "two.tif", rng.integers(20, 240, (9, 11, 2), np.uint8), photometric="minisblack", planarconfig="contig", extrasamples=[0])
+    assert "found: --negative" not in harness.run("-v", "two.tif", "--negative", "out.tif", cwd=tmp_path).err
 
 
 def test_a_roll_gets_one_base(tmp_path, rng):

@@ -289,6 +289,15 @@ def test_xmp(tmp_path, rng, form, options, lost):
         assert (people in said) == bool(names & lost)
 
 
+def test_xmp_with_two_prefixes(tmp_path, rng):
+    """Each Description may declare its own prefix of one namespace."""
+    xmp = "<x>" + "".join(f'<r xmlns:{prefix}="{XMP_NAMES["tiff"]}" {prefix}:ImageWidth="60" {prefix}:Make="us"/>' for prefix in ("tiff", "t", "u")) + "</x>"
+    harness.write_tiff(tmp_path / "in.tif", noise(rng, 4, 60, 1), extratags=[(700, "B", len(xmp), xmp.encode(), True)])
+    harness.run(tmp_path / "in.tif", "--scale", "2", tmp_path / "out.tif")
+    made = harness.tiff_tags(tmp_path / "out.tif")[700].decode()
+    assert "ImageWidth" not in made and made.count(':Make="us"') == made.count(XMP_NAMES["tiff"]) == 3
+
+
 def test_xmp_of_cmyk(tmp_path, rng):
     """Its profile is of inks; the output's is sRGB's."""
     xmp = make_xmp("attributes").replace("xmlns:tiff", 'xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/" photoshop:ICCProfile="FOGRA39" xmlns:tiff')
