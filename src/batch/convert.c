@@ -108,8 +108,7 @@ static enum status keep_colours(const struct format *format, struct image_info *
     if (format_holds_colours(format, metadata, out->channels))
         return STATUS_OK;
     enum status status = colour_space_of_file(metadata, out->channels - out->alpha, &space, error);
-    const bool is_usual =
-        space == NULL || space->is_srgb || (space->is_rec709 && fabs(space->exponent - 2.2) < 0.01);
+    const bool is_usual = colour_space_is_usual(space);
     if (status != STATUS_OK && !error->is_out_of_memory) /* damaged: format_leave_out says so */
         status = STATUS_OK;
     else if (status == STATUS_OK && !is_usual && format_holds_icc(format, &space->icc, out->channels))

@@ -264,7 +264,7 @@ static void warn_of_clipping(const struct worker *worker, struct result *result)
         !settings->range.given && (result->conversion_clips || percent > CLIPPING_TOLERATED);
     char text[256] = "";
     if (clipping->beyond > 0 && is_warned && !result->conversion_clips && !settings->verbose)
-        text_append(text, sizeof text, "%.3g%% of the samples became pure black or white in the stages",
+        text_append(text, sizeof text, "%.3g%% of the samples became pure black or white by the stages",
                     percent);
     else if (clipping->beyond > 0 && (settings->verbose || is_warned))
         text_append(

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/threads.h"
+#include "image/colour/colour.h"
 #include "image/memory_io.h"
 #include "image/output/output.h"
 
@@ -184,8 +185,23 @@ static enum status write_picture(void *context, const void *rows, size_t pitch, 
     return STATUS_OK;
 }
 
-/* Fails if the picture differs from the first one in size, channels or sample type. `file_type` is the type
- * of its file's samples. The scope is SCOPE_ALL, as the other inputs probably differ as well. */
+/* True if both pictures have the same colour space, or descriptions of it that cannot be used. */
+static bool has_same_colours(const struct image_info *a, const struct image_info *b)
+{
+    const struct colour_space *space_a, *space_b;
+    struct error ignored;
+    const bool is_known =
+        colour_space_of_file(&a->metadata, a->channels - a->alpha, &space_a, &ignored) == STATUS_OK;
+    const bool are_equal =
+        colour_space_of_file(&b->metadata, b->channels - b->alpha, &space_b, &ignored) != STATUS_OK ||
+        !is_known || space_a == space_b || (colour_space_is_usual(space_a) && colour_space_is_usual(space_b));
+    colour_space_release(space_a);
+    colour_space_release(space_b);
+    return are_equal;
+}
+
+/* Fails if the picture differs from the first one in size, channels, sample type or colours. `file_type` is
+ * the type of its file's samples. The scope is SCOPE_ALL, as the other inputs probably differ as well. */
 static enum status check_picture(const struct stack *stack, const struct image_info *info,
                                  enum sample_type file_type, struct error *error)
 {
@@ -203,12 +219,16 @@ static enum status check_picture(const struct stack *stack, const struct image_i
     else if (info->type != first->type && file_type == stack->samples)
         fail(error, STATUS_FAILED,
              "is unlike the first picture of the stack: the colours of one are multiplied by its alpha; "
-             "convert "
-             "the inputs first, so that all are alike");
+             "convert the inputs first, so that all are alike");
     else if (info->type != first->type)
         fail(error, STATUS_FAILED,
              "has %s samples, and the first picture of the stack %s; convert it first (--depth)",
              sample_name(info->type), sample_name(first->type));
+    else if (!has_same_colours(info, first))
+        fail(error, STATUS_FAILED,
+             "has another colour space than the first picture of the stack; --profile srgb before --%s makes "
+             "them alike",
+             stack->step->stage->name);
     else
         return STATUS_OK;
     error->scope = SCOPE_ALL;
@@ -247,9 +267,9 @@ static enum status end_picture(void *context, struct error *error)
         status = merge->begin(stack->step->params, &input, &stack->merge, error);
         if (status != STATUS_OK)
             error->scope = SCOPE_ALL;
-    }
-    if (status == STATUS_OK)
+    } else {
         status = check_picture(stack, &picture->info, job_input_type(job), error);
+    }
     if (status == STATUS_OK)
         status = merge->add(stack->merge, picture->run, picture->samples, error);
     stack->pictures += status == STATUS_OK;

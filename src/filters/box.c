@@ -21,10 +21,25 @@ static bool read_length(const char **text, double most_percent, double most, str
            (length->percent || length->number == floor(length->number));
 }
 
-/* Parses "WxH" or "P%", and "+X+Y" if it follows. A single length must be a percentage. */
-static bool read_box(const char *text, double most_percent, double most, struct box *box)
+/* Parses "W:H". */
+static bool read_ratio(const char *text, struct box *box)
+{
+    enum { RATIO_MAX = 1000 };
+    double *width = &box->width.number, *height = &box->height.number;
+    return text_parse_real(&text, width) && *text++ == ':' && text_parse_real(&text, height) &&
+           *text == '\0' && *width > 0 && *height > 0 && *width <= RATIO_MAX * *height &&
+           *height <= RATIO_MAX * *width;
+}
+
+/* Parses "W:H", which becomes `ratio`; or "WxH" or "P%", and "+X+Y" if it follows. A single length must be a
+ * percentage. */
+static bool read_box(const char *text, double most_percent, double most, int ratio, struct box *box)
 {
     int end = 0;
+    if (read_ratio(text, box)) {
+        box->ratio = ratio;
+        return true;
+    }
     if (!read_length(&text, most_percent, most, &box->width))
         return false;
     box->height = box->width;
@@ -42,24 +57,24 @@ static bool read_box(const char *text, double most_percent, double most, struct 
 
 enum status box_parse_part(const char *text, void *field, struct error *error)
 {
-    if (read_box(text, 100, INT_MAX, field))
+    if (read_box(text, 100, INT_MAX, -1, field))
         return STATUS_OK;
     return fail(error, STATUS_USAGE,
-                "expected WxH, WxH+X+Y (where it begins, from the left and the top) or P%%, as in "
-                "200x150+10+20 or 50%%");
+                "expected WxH, WxH+X+Y (where it begins, from the left and the top), P%% or W:H, as in "
+                "200x150+10+20, 50%% or 16:9");
 }
 
 enum status box_parse_canvas(const char *text, void *field, struct error *error)
 {
     const char *rest = text;
     struct length pixels;
-    if (read_box(text, BOX_MAX_PERCENT, BOX_MAX_SIDE, field))
+    if (read_box(text, BOX_MAX_PERCENT, BOX_MAX_SIDE, 1, field))
         return STATUS_OK;
     if (read_length(&rest, 0, BOX_MAX_SIDE, &pixels) && *rest == '\0')
         return fail(error, STATUS_USAGE, "not a size; --border %s adds pixels on every side", text);
     return fail(error, STATUS_USAGE,
-                "expected WxH, WxH+X+Y (where the picture begins, from the left and the top) or P%%, as in "
-                "800x600+10+20 or 120%%, with sides up to %d",
+                "expected WxH, WxH+X+Y (where the picture begins, from the left and the top), P%% or W:H, as "
+                "in 800x600+10+20, 120%% or 16:9, with sides up to %d",
                 BOX_MAX_SIDE);
 }
 
@@ -79,7 +94,7 @@ void box_print(FILE *file, const void *params)
 {
     const struct box *box = params;
     print_length(file, &box->width);
-    fputc('x', file);
+    fputc(box->ratio != 0 ? ':' : 'x', file);
     print_length(file, &box->height);
     if (box->has_position)
         fprintf(file, "+%d+%d", box->x, box->y);
@@ -94,6 +109,15 @@ static int length_pixels(const struct length *length, int whole)
 
 void box_set_size(const struct box *box, const struct shape *in, struct shape *out)
 {
+    if (box->ratio != 0) {
+        /* One side is the picture's: of a part it is the one that the other side fits in, of a canvas the
+         * other way round. */
+        const double ratio = box->width.number / box->height.number, width = in->height * ratio;
+        const bool keeps_height = box->ratio < 0 ? width < in->width : width > in->width;
+        out->width = keeps_height ? (int)fmax(1, round(width)) : in->width;
+        out->height = keeps_height ? in->height : (int)fmax(1, round(in->width / ratio));
+        return;
+    }
     out->width = length_pixels(&box->width, in->width);
     out->height = length_pixels(&box->height, in->height);
 }

@@ -17,6 +17,7 @@ struct length {
 /* Must be the first member of the params of a stage that uses BOX_SIZE and BOX_GRAVITY. */
 struct box {
     struct length width, height;
+    int ratio; /* -1, 1: the largest part, the smallest canvas with sides like width:height; 0: neither */
     bool has_position; /* +X+Y was given */
     int x, y;          /* position of the part's top left pixel in the whole; valid if has_position */
     int gravity;       /* index into the choices of BOX_GRAVITY; used if not has_position */
@@ -30,7 +31,8 @@ const char *box_gravity_unused(const void *params);
 /* Rows of the option table. */
 #define BOX_SIZE(parser, text)                                                                               \
     {                                                                                                        \
-        .type = OPTION_CUSTOM, .value = "WxH[+X+Y]", .help = (text), .parse = (parser), .print = box_print   \
+        .type = OPTION_CUSTOM, .value = "WxH[+X+Y]|W:H", .help = (text), .parse = (parser),                  \
+        .print = box_print                                                                                   \
     }
 #define BOX_GRAVITY(text)                                                                                    \
     {                                                                                                        \
@@ -40,8 +42,8 @@ const char *box_gravity_unused(const void *params);
         .hint = "top is north, left is west", .unused = box_gravity_unused                                   \
     }
 
-/* Parse "200x150", "200x150+10+20", "50%" or "50%x100" into a struct box. A part is limited to 100 percent of
- * the picture, a canvas to BOX_MAX_PERCENT and BOX_MAX_SIDE pixels a side. */
+/* Parse "200x150", "200x150+10+20", "50%", "50%x100" or "16:9" into a struct box. A part is limited to 100
+ * percent of the picture, a canvas to BOX_MAX_PERCENT and BOX_MAX_SIDE pixels a side. */
 enum status box_parse_part(const char *text, void *field, struct error *error);
 enum status box_parse_canvas(const char *text, void *field, struct error *error);
 void box_print(FILE *file, const void *params);

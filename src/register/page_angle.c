@@ -193,8 +193,9 @@ static double vertex(double before, double at, double after)
 /* Searches all angles from -most to `most`, then more finely around the best one, and judges it. */
 static void search_angles(const struct strips *strips, double most, struct skew *skew)
 {
-    /* Least score of a clear angle over the median of all scores; noise reaches 1.4. */
-    static const double MIN_CLARITY = 2.5;
+    /* Least score of a clear angle over the median of all scores; noise reaches 1.4. At 0 degrees more, as a
+     * noisy JPEG has lines of that angle, the rows of its blocks; level pages have at least 9. */
+    static const double MIN_CLARITY = 2.5, MIN_CLARITY_LEVEL = 5;
     /* Largest score of a rival over the best score, after the median was subtracted from both. */
     static const double MAX_RIVAL = 0.7;
     /* Smallest distance of a rival from the best angle, in degrees. */
@@ -228,8 +229,9 @@ static void search_angles(const struct strips *strips, double most, struct skew 
     const bool is_inside = peak > 0 && peak < 2 * REACH;
     const double offset = is_inside ? vertex(fine[peak - 1], fine[peak], fine[peak + 1]) : 0;
     skew->degrees = (best - half) * COARSE + (peak - REACH + offset) * FINE;
+    const double clarity = fabs(skew->degrees) < FINE ? MIN_CLARITY_LEVEL : MIN_CLARITY;
     skew->is_clear = is_inside && best > 0 && best + 1 < count && median > 0 &&
-                     fine[peak] > MIN_CLARITY * median && rival - median < MAX_RIVAL * (fine[peak] - median);
+                     fine[peak] > clarity * median && rival - median < MAX_RIVAL * (fine[peak] - median);
 }
 
 /* Finds the angle, from -most to `most` degrees. `gray` has rows of `width` finite values without padding, of

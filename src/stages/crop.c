@@ -24,8 +24,10 @@ static enum status parse_part(const char *text, void *field, struct error *error
 }
 
 static const struct option options[] = {
-    BOX_SIZE(parse_part,
-             "the size that is kept, in pixels or percent, and where it begins, counted from the top left"),
+    BOX_SIZE(
+        parse_part,
+        "the size that is kept, in pixels or percent, and where it begins, counted from the top left; or "
+        "W:H, the largest part whose sides are like W to H"),
     BOX_GRAVITY("the side or corner of the part if +X+Y is not given"),
     {.type = OPTION_END},
 };
@@ -35,6 +37,7 @@ static const struct example examples[] = {
     {"climg samples/scene.png --crop 40x30+12+8 part.png",
      "a part, 12 pixels from the left and 8 from the top"},
     {"climg samples/scene.png --crop 30x30,gravity=southeast corner.png", "the lower right corner"},
+    {"climg samples/scene.png --crop 16:9 wide.png", "as large as fits a wide screen"},
     {NULL, NULL},
 };
 
@@ -116,7 +119,8 @@ static struct stage_caps crop_caps(const void *params)
 const struct stage stage_crop = {
     .name = "crop",
     .brief = "keep a part of the picture",
-    .manual = "Keeps a part of WxH pixels, or percent of the picture's size, and drops the rest. +X+Y is "
+    .manual = "Keeps a part of WxH pixels, percent of the picture's size, or the ratio W:H, and drops the "
+              "rest. +X+Y is "
               "where the part begins; without it the part is in the middle, or where gravity= says. The part "
               "must be inside the picture. Samples are copied unchanged, but 64-bit floats become 32-bit.\n\n"
               "Left and top are those of the picture as it is seen: a photo that is stored on its side is "

@@ -8,7 +8,8 @@
 
 static const struct option options[] = {
     BOX_SIZE(box_parse_canvas, "the size of the canvas, in pixels or percent of the picture, and where the "
-                               "picture begins on it, counted from the top left"),
+                               "picture begins on it, counted from the top left; or W:H, the smallest canvas "
+                               "whose sides are like W to H"),
     CANVAS_COLOUR,
     BOX_GRAVITY("the side or corner of the picture if +X+Y is not given"),
     {.type = OPTION_END},
@@ -20,6 +21,8 @@ static const struct example examples[] = {
      "a blue margin, 20 pixels at the left and 40 at the top; what is transparent in the picture stays so"},
     {"climg samples/scene.png --extend 120%x100%,color=edge,gravity=west --edge mirror wide.png",
      "wider to the right, by the picture's mirror image"},
+    {"climg samples/scene.png --extend 1:1,color=white square.png",
+     "a square, with margins where they are needed"},
     {NULL, NULL},
 };
 
@@ -34,7 +37,8 @@ const struct stage stage_extend = {
     .name = "extend",
     .brief = "the picture on a larger canvas",
     .manual =
-        "Puts the picture on a canvas of WxH pixels; a percentage is of the picture's size. +X+Y is where "
+        "Puts the picture on a canvas of WxH pixels, or of the ratio W:H; a percentage is of the picture's "
+        "size. +X+Y is where "
         "the picture begins on the canvas; without it the picture is in the middle, or where gravity= says. "
         "Samples are copied unchanged, but 64-bit floats become 32-bit. --crop undoes it.\n\n"
         "Left and top are those of the picture as it is seen: a photo that is stored on its side is turned "

@@ -75,6 +75,10 @@ enum status colour_space_load_file(const char *path, const struct colour_space *
 /* Returns a space that need not be released. NULL: out of memory. */
 const struct colour_space *colour_space_builtin(enum colour_builtin which);
 
+/* True if pictures look right without the space's profile: NULL, nearly sRGB, or a power of 2.2 with nearly
+ * its primaries, as the usual gAMA of 1/2.2 says. */
+bool colour_space_is_usual(const struct colour_space *space);
+
 /* Returns a name of the curves for messages: "sRGB", "a power of 2.2", "PQ". Valid until the next call in
  * this thread. */
 const char *colour_space_curve_name(const struct colour_space *space);

@@ -236,6 +236,11 @@ enum status colour_space_of_file(const struct metadata *metadata, int colours,
                : fail(error, STATUS_FAILED, "primaries (cHRM) cannot be used: they are damaged");
 }
 
+bool colour_space_is_usual(const struct colour_space *space)
+{
+    return space == NULL || space->is_srgb || (space->is_rec709 && fabs(space->exponent - 2.2) < 0.01);
+}
+
 const struct colour_space *colour_space_builtin(enum colour_builtin which)
 {
     enum { GRAY = 0, SRGB = 13, LINEAR = 8, ADOBE = -1 };

@@ -56,6 +56,22 @@ def test_crop(tmp_path, rng, dtype):
         check_moved(tmp_path, rng, samples, ["--crop", f"{w}x{h}+{x}+{y}"], samples[y:y + h, x:x + w])
 
 
+def test_ratio(tmp_path, rng):
+    """The largest part whose sides are like W to H, in the middle; and the smallest canvas."""
+    for width, height, ratio in ((320, 200, (16, 9)), (100, 400, (16, 9)), (61, 97, (1, 1)), (97, 61, (1.91, 1)), (3, 900, (1, 1000)), (1, 1, (7, 5))):
+        samples = draw_samples(rng, width, height, 3, np.uint8)
+        text, quotient = f"{ratio[0]}:{ratio[1]}", ratio[0] / ratio[1]
+        fitting, needed = np.rint(height * quotient), np.rint(width / quotient)
+        w, h = (int(max(fitting, 1)), height) if height * quotient < width else (width, int(max(needed, 1)))
+        x, y = (width - w) // 2, (height - h) // 2
+        check_moved(tmp_path, rng, samples, ["--crop", text], samples[y:y + h, x:x + w])
+        w, h = (int(fitting), height) if height * quotient > width else (width, int(needed))
+        x, y = (w - width) // 2, (h - height) // 2
+        canvas = np.zeros((h, w, 3), np.uint8)
+        canvas[y:y + height, x:x + width] = samples
+        check_moved(tmp_path, rng, samples, ["--extend", text], canvas)
+
+
 @pytest.mark.some(3)
 @pytest.mark.parametrize("gravity", GRAVITIES)
 def test_gravity(tmp_path, rng, gravity):

@@ -10,6 +10,7 @@ import tifffile
 from PIL import Image
 
 import harness
+import pngfile
 
 METHODS = ("mean", "median", "max", "min", "sum", "sigma=1.5")
 
@@ -295,3 +296,16 @@ def test_many(tmp_path, rng):
     for method in METHODS:
         harness.run(*paths, "--stack", method, "--depth", "float", "-y", "-o", tmp_path / "out.tiff")
         assert_close(read(tmp_path / "out.tiff"), merged(pictures, method))
+
+
+def test_colour_spaces_must_be_equal(tmp_path):
+    """Grays are the same in Display P3 as in sRGB, so the mean is known."""
+    chunks = {"plain": [], "usual": [("gAMA", (45455).to_bytes(4, "big"))], "wide": [("cICP", bytes((12, 13, 0, 1)))]}
+    for value, (name, own) in zip((60, 100, 160), chunks.items()):
+        pngfile.write_png(tmp_path / f"{name}.png", np.full((4, 5, 3), value, np.uint8), chunks=own)
+    harness.run("plain.png", "usual.png", "--stack", "mean", "out.png", cwd=tmp_path)
+    assert (pngfile.read_png(tmp_path / "out.png").samples == 80).all()
+    said = harness.run("plain.png", "wide.png", "--stack", "mean", "out.png", "-y", cwd=tmp_path, status=1).err
+    assert "wide.png: has another colour space than the first picture" in said
+    harness.run("wide.png", "plain.png", "--profile", "srgb", "--stack", "mean", "out.png", "-y", cwd=tmp_path)
+    assert (pngfile.read_png(tmp_path / "out.png").samples == 110).all()
