@@ -1,23 +1,23 @@
 /* Rolling ball: a picture is a landscape whose height is brightness, and a ball rolls below it.
  *
- *     dst[p] = -min over q of (src[p + q] - height[q]),  q in the square around the ball
+ *     dst[p] = -min over q of (src[p + q] - height[q]),  q in a square of (2 reach + 1)^2 positions
  *
  * This is an erosion: -dst[p] is the greatest height at which a ball at p stays below src. Applied to its own result, the
  * kernel computes a dilation, the surface that the balls touch. Both together are a gray-scale opening. Samples beyond the
  * picture do not limit the ball.
  *
- *                  .-'''-.            height[q]: the ball's surface above the level of its centre,
- *                .'       '.          row by row, (2 reach + 1)^2 values; 0 in the square's corners
- *       --------/-----+-----\-----
- *               |<reach>|
+ *                  .-'''-.            height[q]: the ball's surface above the level of its centre, row by row;
+ *                .'       '.          0 outside the ball. The reach is less than the ball's radius, so only the
+ *       --------/-----+-----\-----    top of the ball is used (src/stages/background.c)
+ *                     |<->| reach
  *
  * Grid: x counts vecs, y rows, z planes. A minimum does not depend on the order of its operands. */
 #include "planes.h"
 
 #define MAX_REACH 80 /* at least the reach of the largest ball, 75 (src/stages/background.c) */
 
-/* A ball that extends `reach` columns and rows to each side of its centre. Pixel (x, y) of dst is at (x + shift, y + shift) of
- * src. */
+/* The square extends `reach` columns and rows to each side of the ball's centre. Pixel (x, y) of dst is at
+ * (x + shift, y + shift) of src. */
 struct ball {
     int reach, shift;
 };
@@ -44,13 +44,13 @@ NOINLINE void roll_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *he
             if (row < src_at.first_row || row >= src_at.first_row + src_at.rows)
                 continue;
 #if LANES == 16
-            float line[LANES + 2 * MAX_REACH];
             if (left >= 0 && left + side - 1 + LANES <= src_at.width) {
                 __global const float *from = src + offset(src_at, left, row, z);
                 for (int i = 0; i < side; i++)
                     smallest = min_lowered(smallest, VLOAD(from + i), height[i]);
                 continue;
             }
+            float line[LANES + 2 * MAX_REACH]; /* the row, with INFINITY beyond the picture */
             for (int i = 0; i < LANES + side - 1; i++)
                 line[i] = left + i >= 0 && left + i < src_at.width ? src[offset(src_at, left + i, row, z)] : INFINITY;
             for (int i = 0; i < side; i++)

@@ -131,5 +131,6 @@ OVERLOADED __attribute__((convergent)) void barrier(cl_mem_fence_flags);
 PURE float4 read_imagef(__read_only image2d_array_t, sampler_t, int4);
 OVERLOADED void write_imagef(__write_only image2d_array_t, int4, float4);
 
+#undef OVERLOADED
 #undef CONST
 #undef PURE

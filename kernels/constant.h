@@ -9,7 +9,7 @@
 #define CHANNEL float
 #include "opponent.h"
 
-/* Returns one channel of a pixel of image number `image` of a group. Each image has `channels` planes. */
+/* Returns one channel of a pixel. Image `image` of a group has the planes from image * channels on. */
 static inline float colour_at(PLANES_IN(src), int x, int y, int image, int channel, int channels)
 {
 #ifdef IMAGES
@@ -23,7 +23,7 @@ static inline float colour_at(PLANES_IN(src), int x, int y, int image, int chann
  * colour c (0 to 2) of an image of the group. columns x rows positions are evenly spaced (places.h); only those in rows
  * [range.x, range.y) are tested. `opponent` is 1 if src has opponent colours, else 0.
  *
- * Grid: x and y count positions, z images. */
+ * Grid: x counts columns, y rows of positions, z images. */
 NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 range, int channels, int opponent,
                                  volatile __global uint *counts, WORK_ITEM_PARAMS)
 {
@@ -35,21 +35,18 @@ NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 ran
         const int x = sampling_position(i, columns, src_at.width), y = sampling_position(j, rows, src_at.height);
         if (y < range.x || y >= range.y)
             return;
-        float v[3][3];        /* [colour][neighbour] */
+        float v[3][3];        /* [neighbour][colour] */
         float largest = 1.0f; /* largest magnitude, at least full scale; the tolerance is relative to it */
         for (int k = 0; k < 3; k++) {
-            float colours[3];
             for (int c = 0; c < 3; c++)
-                colours[c] = colour_at(PLANES_ARG(src), min(x + k, src_at.width - 1), y, image, c, channels);
+                v[k][c] = colour_at(PLANES_ARG(src), min(x + k, src_at.width - 1), y, image, c, channels);
             if (opponent)
-                from_opponent(colours);
-            for (int c = 0; c < 3; c++) {
-                v[c][k] = colours[c];
-                largest = fmax(largest, fabs(v[c][k]));
-            }
+                from_opponent(v[k]);
+            for (int c = 0; c < 3; c++)
+                largest = fmax(largest, fabs(v[k][c]));
         }
         for (int c = 0; c < 3; c++)
-            if (fabs(v[c][1] - v[c][0]) <= 1e-6f * largest && fabs(v[c][2] - v[c][0]) <= 1e-6f * largest)
+            if (fabs(v[1][c] - v[0][c]) <= 1e-6f * largest && fabs(v[2][c] - v[0][c]) <= 1e-6f * largest)
                 atomic_inc(counts + image * 3 + c);
     }
 }

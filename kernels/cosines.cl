@@ -5,8 +5,8 @@
  *
  *     z      coefficient of a block of the noisy picture
  *     p      the same coefficient of the pilot, which is the picture after the first step
- *     v      0.8 times the variance of the noise at the coefficient's frequency (wavelet/cosines.c), and at the brightness of
- *            the pilot's block (tones.h)
+ *     v      0.8 times the variance of the noise at the coefficient's frequency (noise_set of wavelet/noise.c) and at the
+ *            brightness of the pilot's block (tones.h)
  *     w      weight of a block, larger if less noise is left
  *
  * The mean of a block is copied from the pilot, which has no coarse noise any more. The result is a mixture of the filtered
@@ -17,7 +17,7 @@
  *                                                        |-- block i + 2 |        16 blocks cover a pixel
  *
  *     cosine_blocks   a work-item transforms, filters and stores one block
- *     cosine_mean     a work-item adds up the blocks of 2x2 pixels, which are in the same blocks
+ *     cosine_mean     a work-item adds up the blocks that cover 2x2 pixels, which are the same 16 for all four
  *
  * A float8 is a row of a block of one channel.
  *
@@ -99,7 +99,7 @@ static inline void transpose(float8 v[SIDE])
     }
 }
 
-/* Loads a row of the block at (x, y), mirrored at the border. With IMAGES plane z is texels, and c selects a channel. */
+/* Loads row y of a block that begins at column x, mirrored at the border. c selects a channel of the texels of IMAGES. */
 static inline float8 load_row(PLANES_IN(src), int x, int y, int z, int c)
 {
     const int row = reflect(y, src_at.height);
@@ -160,7 +160,8 @@ static inline float variance_factor(PLANES_IN(pilot), int x, int y, int z, int c
  * noise does not depend on brightness.
  * Grid: x and y count blocks, z planes. */
 __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *blocks, int columns, int rows, int pitch,
-                            int plane_rows, int first, __global const float *variances, int tone_channels, __global const float *curves)
+                            int plane_rows, int first, __global const float *variances, int tone_channels,
+                            __global const float *curves)
 {
     const int i = get_global_id(0), j = get_global_id(1), z = get_global_id(2);
     if (i >= columns || j >= rows)
@@ -217,7 +218,8 @@ __kernel void cosine_mean(__global const float *blocks, int columns, int pitch, 
         const int plane = z * CHANNELS + c;
         float weights = 0.0f;
         float2 above = 0.0f, below = 0.0f;
-        for (int b = 0; b < SIDE / STEP && variances[plane * SIDE + SIDE - 1] != 0.0f; b++)
+        const bool has_blocks = variances[plane * SIDE + SIDE - 1] != 0.0f; /* cosine_blocks skips planes without noise */
+        for (int b = 0; has_blocks && b < SIDE / STEP; b++)
             for (int a = 0; a < SIDE / STEP; a++) {
                 /* Position, in block (i + a, j + b), of the top left of the four pixels. */
                 __global const float *at = blocks + block_at(pitch, plane_rows, i + a, j + b, plane) +

@@ -56,7 +56,7 @@ __kernel void missing_count(PLANES_IN(src), int4 core, int channels, int colours
 }
 
 /* Copies all planes. Replaces a missing value by the mean of the finite values at most `radius` columns and rows away, or by 0
- * if all of these are missing. */
+ * if there is no finite value. */
 __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int radius)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -65,10 +65,10 @@ __kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int radius)
     vec v = load(PLANES_ARG(src), x, y, z);
     float *values = (float *)&v;
     for (int i = 0; i < VALUES; i++) {
-        const int column = COLUMN(x, i);
-        float sum = 0.0f, count = 0.0f;
         if (is_finite(values[i]))
             continue;
+        const int column = COLUMN(x, i);
+        float sum = 0.0f, count = 0.0f;
         for (int j = max(y - radius, src_at.first_row); j <= min(y + radius, src_at.first_row + src_at.rows - 1); j++)
             for (int k = max(column - radius, 0); k <= min(column + radius, src_at.width - 1); k++) {
 #ifdef IMAGES

@@ -2,7 +2,7 @@
  * group moves down, row by row. The key of a rank is found by bisection: each step counts the window's keys up to a
  * guess, by a binary search in each column.
  *
- *     columns      |  radius  |  GROUP outputs  |  radius  |     at most 2 GROUP columns, so radius < GROUP / 2
+ *     columns      |  radius  |  GROUP outputs  |  radius  |     at most 2 GROUP columns; radius < GROUP / 2
  *     work-item i             a window of 2 radius + 1 columns, from column i on
  *                  keeps columns i and i + GROUP sorted: removes one key and inserts one per row
  *
@@ -27,7 +27,7 @@
 /* The filter. The output is the key at index `rank` of the window's sorted keys. */
 struct ranking {
     int radius, rank;
-    int step; /* largest power of two <= 2 * radius + 1: the first step of a binary search in a column */
+    int step; /* largest power of two <= 2 * radius + 1, at most GROUP / 2: the first step of a binary search in a column */
     int rows; /* output rows of a group */
 };
 
@@ -61,7 +61,8 @@ static inline void sort_column(__local uint *column, PLANES_IN(src), const struc
  * two. */
 static inline void slide_column(__local uint *column, PLANES_IN(src), const struct ranking ranking, int x, int y, int z)
 {
-    const uint old = key_at(PLANES_ARG(src), x, y - ranking.radius - 1, z), key = key_at(PLANES_ARG(src), x, y + ranking.radius, z);
+    const uint old = key_at(PLANES_ARG(src), x, y - ranking.radius - 1, z),
+               key = key_at(PLANES_ARG(src), x, y + ranking.radius, z);
     if (old == key)
         return;
     __local uint *last = column + 2 * ranking.radius * PITCH;
@@ -81,12 +82,13 @@ static inline void slide_column(__local uint *column, PLANES_IN(src), const stru
  * between interpolation, from the numbers of keys up to `low` and up to `high`, and bisection, which bounds their number. */
 static inline uint find_key(__local const uint *columns, const struct ranking ranking, uint key)
 {
-    const int side = 2 * ranking.radius + 1, middle = ranking.rank / side * PITCH;
+    const int side = 2 * ranking.radius + 1, at_q = ranking.rank / side * PITCH;
+    /* Numbers of keys below `low`, and up to `high`. The first ones are guesses: a quarter and three quarters. */
     float before = 0.25f * side * side, all = 3 * before;
-    uint low = columns[middle], high = low;
+    uint low = columns[at_q], high = low;
     for (int c = 1; c < side; c++) {
-        low = min(low, columns[middle + c]);
-        high = max(high, columns[middle + c]);
+        low = min(low, columns[at_q + c]);
+        high = max(high, columns[at_q + c]);
     }
     for (bool halve = false; low < high; halve = !halve) {
         uint below = low, above = high; /* the largest key <= `key` and the smallest key > `key` of the window */

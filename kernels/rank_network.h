@@ -50,8 +50,8 @@ static inline keys median_of_three(keys a, keys b, keys c)
     return max(min(a, b), min(max(a, b), c));
 }
 
-/* Computes the medians of columns [0, 3) and [1, 4), which are sorted. The median of nine is the median of three keys: the
- * largest of the smallest, the median of the middle, and the smallest of the largest keys of the columns. */
+/* Computes the medians of two 3x3 windows: of columns 0 to 2, and 1 to 3. Columns are sorted. The median of nine is the median
+ * of three keys: the largest of the smallest, the median of the middle, and the smallest of the largest keys of the columns. */
 INLINE void medians_of_nine(keys column[MAX_COLUMNS][MAX_SIDE], keys *first, keys *second)
 {
     const keys low = max(column[1][0], column[2][0]), high = min(column[1][2], column[2][2]);
@@ -80,7 +80,7 @@ INLINE void merge_columns(keys *merged, const keys *a, const keys *b)
     compare_exchange(k, 3, 4);
     compare_exchange(k, 6, 7);
     compare_exchange(k, 8, 5);
-    /* k[5] has become the largest but one. */
+    /* k[5] is now the second largest key. */
     merged[0] = k[0], merged[1] = k[1], merged[2] = k[2], merged[3] = k[3], merged[4] = k[4];
     merged[5] = k[6], merged[6] = k[7], merged[7] = k[8], merged[8] = k[5], merged[9] = k[9];
 }
@@ -127,7 +127,7 @@ INLINE keys sixth_key(const keys *six, const keys *five)
     return k;
 }
 
-/* Computes the medians of columns [0, 5) and [1, 6), which are sorted. */
+/* Computes the medians of two 5x5 windows: of columns 0 to 4, and 1 to 5. Columns are sorted. */
 INLINE void medians_of_25(keys column[MAX_COLUMNS][MAX_SIDE], keys *first, keys *second)
 {
     keys left[10], right[10], middle[6];

@@ -1,8 +1,7 @@
 /* Errors: functions return an enum status, and the function that fails fills in a struct error.
  *
- * Callers pass both up. The first caller that knows the file prefixes its name; main prints one line.
- * Allocation functions that report their purpose are here, too. Thread safety: a struct error belongs to one
- * thread. */
+ * Callers pass both up. The first caller that knows the file prefixes its name; main prints one line. Also
+ * allocation functions whose messages name the purpose. Thread safety: a struct error belongs to a thread. */
 #ifndef CLIMG_BASE_ERROR_H
 #define CLIMG_BASE_ERROR_H
 
@@ -32,7 +31,7 @@ struct error {
     char text[1024];
     bool has_name;         /* the message already starts with a name */
     bool is_out_of_memory; /* the job may succeed alone, in smaller slices */
-    bool is_of_device;     /* a call of OpenCL failed */
+    bool is_of_device;     /* an OpenCL call failed */
     enum error_scope scope;
     const char *stage; /* name of the stage that failed; may be NULL */
 };
@@ -44,14 +43,14 @@ enum status fail(struct error *error, enum status status, const char *format, ..
 /* Sets a message that is no failure, such as a warning. */
 void error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Like fail, for out of memory: STATUS_FAILED, and error->is_out_of_memory is set. */
+/* Like fail with STATUS_FAILED; also sets error->is_out_of_memory. */
 enum status fail_memory(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Fails with "cannot write: " and the text of `code`, an errno. The scope is SCOPE_DISK if the disk or the
  * quota is full or the file system is read-only. */
 enum status fail_writing(struct error *error, int code);
 
-/* Prefixes the message with "name: ". Of a name above 512 bytes only the end is kept. */
+/* Prefixes the message with "name: ". Keeps only the last 512 bytes of a longer name. */
 void error_prefix(struct error *error, const char *name);
 
 /* Prefixes the message unless it already starts with a name. */
@@ -64,8 +63,8 @@ void *allocate_zeroed(size_t count, size_t size, const char *what, struct error 
 char *copy_text(const char *text, struct error *error);
 
 /* Makes room for one more item in an array of `count` items of `size` bytes. Returns the array, which may
- * have moved. Capacities are powers of two, so begin with NULL and 0, and call it for each item. Returns NULL
- * if out of memory; the old array is then unchanged. */
+ * have moved. It is reallocated only if `count` is 0 or a power of two, so begin with NULL and 0, and call it
+ * before each item is added. Returns NULL if out of memory; the old array is then unchanged. */
 void *array_grow(void *array, size_t count, size_t size, const char *what, struct error *error);
 
 /* Allocates at least `size` bytes at a page boundary, for pixels that host and device share; blocks of 2 MiB

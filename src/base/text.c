@@ -33,7 +33,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Skip one sign, or any digits. */
+/* Return the text after an optional sign, or after any digits. */
 static const char *skip_sign(const char *text)
 {
     return *text == '+' || *text == '-' ? text + 1 : text;
@@ -58,7 +58,8 @@ bool text_to_integer(const char *text, long long *value)
 
 bool text_parse_real(const char **cursor, double *value)
 {
-    /* Find the end: [sign] digits [. [digits]] [e [sign] digits], or no digits before the point. */
+    /* Find the end: [sign] digits [. [digits]] [e [sign] digits]; the first digits are optional before
+     * ".digits". */
     const char *start = skip_sign(*cursor);
     const char *end = skip_digits(start);
     size_t digits = (size_t)(end - start);

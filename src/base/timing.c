@@ -1,7 +1,7 @@
 /* Sums of events for --timing and --report, and the list of all events for --trace.
  *
  * Each event is added to the sum of its phase and, for a kernel's launch, to the sum of that kernel and
- * stage. All events are kept for a trace only, as a long batch has millions. A command has tens of kernels,
+ * stage. Events are kept only for a trace, as a long batch has millions. A command has tens of kernels,
  * so their sums are an array that is searched linearly. */
 #include "base/timing.h"
 
@@ -171,12 +171,12 @@ static int compare_events(const void *left, const void *right)
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* Begins an event of phase "M" or "X"; end_event ends it. */
-static void begin_event(struct json_writer *out, const char *name, const char *phase, enum row row)
+/* Begins an event of type "M" or "X"; end_event ends it. */
+static void begin_event(struct json_writer *out, const char *name, const char *type, enum row row)
 {
     json_begin(out, NULL, '{');
     json_put_string(out, "name", name);
-    json_put_string(out, "ph", phase);
+    json_put_string(out, "ph", type);
     json_put_integer(out, "pid", 1);
     json_put_integer(out, "tid", row);
 }

@@ -32,7 +32,7 @@ struct file_identity {
     dev_t device; /* of the file, or of the folder; as is `inode` */
     ino_t inode;
     const char *name; /* path below the folder; NULL: the inode is the file's own */
-    const char *path; /* of which `name` is the end; belongs to the set */
+    const char *path; /* the whole path, which ends with `name`; belongs to the set. NULL if there is none */
 };
 
 /* A file of the command and its role. Exactly one of the last four fields is set. */
@@ -68,8 +68,8 @@ static int compare_identities(const void *a, const void *b)
     return strcmp(first->name, second->name);
 }
 
-/* Adds a claim to a tree. If the tree has a claim with an equal identity, adds nothing and sets *earlier to
- * that claim; otherwise sets it to NULL. */
+/* Adds a claim to a tree, and sets *earlier to NULL. If the tree has a claim with an equal identity, adds
+ * nothing, and sets *earlier to that claim. */
 static enum status claim_add(struct claim_set *set, void **tree, int (*order)(const void *, const void *),
                              const struct claim *claim, const struct claim **earlier, struct error *error)
 {
@@ -118,8 +118,8 @@ static bool stat_folder(char *path, size_t length, struct stat *info)
 }
 
 /* Sets *identity to the file's name in the nearest folder that exists. The set owns the path. "-" is stdout.
- * Fails if a missing folder is followed by "..": once that folder was created, new/../a.png would be a.png.
- */
+ * Fails if ".." follows a missing folder: new/../a.png has no identity yet, but becomes a.png as soon as the
+ * folder `new` is created. */
 static enum status identify_name(struct claim_set *set, const char *path, struct file_identity *identity,
                                  struct error *error)
 {
@@ -210,6 +210,7 @@ enum status conflicts_check_names(const struct command *command, struct error *e
         return fail(error, STATUS_USAGE,
                     "--trace %s: a trace is JSON for https://ui.perfetto.dev; name it %.*s.json", trace,
                     (int)(ending - trace), trace);
+    /* The map is an image, as its example is; the other files are not. */
     for (int i = 0; i < AUX_OUTPUTS; i++)
         if (aux[i].path && (format_by_path(aux[i].path) || foreign_name_by_path(aux[i].path)) &&
             !format_by_path(aux[i].example))
@@ -248,16 +249,19 @@ static int compare_folded(const void *a, const void *b)
     return order != 0 ? order : (*left != '\0') - (*right != '\0');
 }
 
-/* True if the folder treats the two names as one. Creates a temporary file, whose name begins with the first
- * component that differs (temporary_create), in the existing folder, and looks for it by the other component.
- * False if it cannot be created: then the job fails anyway. */
+/* True if the folder treats the two names as one. They are equal without case. Creates a temporary file in
+ * the existing folder (temporary_create), whose name has the rest of the first name's component from the
+ * first character that differs, and looks for it by that rest of the second name. False if it cannot be
+ * created: then the job fails anyway. */
 static bool is_one_name(const struct file_identity *first, const struct file_identity *second)
 {
     char target[PATH_MAX], other[2 * PATH_MAX], *created = NULL;
     const int length = (int)(first->name - first->path);
     size_t at = 0;
-    for (size_t i = 0; first->name[i] != '\0' && first->name[i] == second->name[i]; i++)
-        at = first->name[i] == '/' ? i + 1 : at;
+    while (first->name[at] != '\0' && first->name[at] == second->name[at])
+        at++;
+    while (at > 0 && ((unsigned char)first->name[at] & 0xc0) == 0x80)
+        at--; /* to the start of the UTF-8 character */
     const int one = (int)strcspn(first->name + at, "/"), two = (int)strcspn(second->name + at, "/");
     snprintf(target, sizeof target, "%.*s%.*s", length, first->path, one, first->name + at);
     const int file = temporary_create(target, O_WRONLY, 0600, &created);
@@ -311,8 +315,8 @@ static enum status add_read_path(struct claim_set *set, const char *path, const 
 }
 
 /* Adds a file that is written: its name, and its inode if it exists. Several outputs may go to one device,
- * such as /dev/null, but only one to stdout. Sets *is_duplicate if another job converts the same input to it.
- */
+ * such as /dev/null, but only one to stdout. Sets *is_duplicate if an earlier job
+ * converts the same input to it. */
 static enum status add_written(struct claim_set *set, const char *path, struct claim claim,
                                bool *is_duplicate, struct error *error)
 {
@@ -345,7 +349,7 @@ static enum status add_written(struct claim_set *set, const char *path, struct c
         return status;
 
     /* Add the inode. Two outputs may be hard links to one file, as a rename replaces one name. An output may
-     * be its own input if it is a pipe, which is not replaced. */
+     * also be an input if that is a pipe or device, which is not replaced. */
     if (!exists || is_device)
         return STATUS_OK;
     claim.identity = (struct file_identity){.device = info.st_dev, .inode = info.st_ino};
@@ -365,6 +369,7 @@ static enum status fill_set(struct claim_set *set, const struct command *command
     for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++) {
         const struct step *step = &command->chain.steps[i];
         const struct stage_caps caps = step_caps(step);
+        /* list_aux_outputs took the first stage's path, so another pointer is a second stage. */
         if (caps.output_file &&
             caps.output_file != aux[caps.output_is_image ? MAP_OUTPUT : MATRIX_OUTPUT].path)
             return fail(error, STATUS_USAGE, "only one --%s may write a file", step->stage->name);

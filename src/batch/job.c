@@ -33,6 +33,7 @@ static enum status choose_format(const struct settings *settings, const char *ou
     if (*format)
         return STATUS_OK;
     *format = input;
+    /* No dot, or only a dot at the start of the name: no extension. */
     if (strncmp(output, "/dev/", 5) == 0 || strrchr(base, '.') <= base)
         return STATUS_OK;
     const char *kind = foreign_name_by_path(output);
@@ -73,12 +74,12 @@ static enum status check_options(const struct format *format, const struct setti
     if (useless)
         return fail(error, STATUS_USAGE, "%s means nothing in %s; leave it out", useless, format->name);
     const enum sample_type type = settings_type(settings, SAMPLE_UINT8);
-    const bool bits = settings->depth == DEPTH_OPTION_1;
-    const struct capacity wanted = {.types = bits ? 0 : 1u << type, .bits = bits};
+    const bool is_bilevel = settings->depth == DEPTH_OPTION_1;
+    const struct capacity wanted = {.types = is_bilevel ? 0 : 1u << type, .bits = is_bilevel};
     if (settings->depth == DEPTH_OPTION_ABSENT || format_holds(format, &wanted))
         return STATUS_OK;
     return fail(error, STATUS_USAGE, "%s does not hold %s samples; leave --depth out, or write %s",
-                format->name, bits ? "1-bit" : sample_name(type), format_names(&wanted, "or").text);
+                format->name, is_bilevel ? "1-bit" : sample_name(type), format_names(&wanted, "or").text);
 }
 
 enum status job_check_format(const struct job *job, const struct settings *settings, struct error *error)
@@ -98,7 +99,8 @@ enum status job_check_format(const struct job *job, const struct settings *setti
 static enum status check_output_options(const struct job *job, const struct settings *settings,
                                         struct error *error)
 {
-    if (chain_output(&job->chain, KIND_IMAGE) == KIND_PYRAMID && settings->depth != DEPTH_OPTION_ABSENT &&
+    const enum kind input = job->pyramid ? KIND_PYRAMID : KIND_IMAGE;
+    if (chain_output(&job->chain, input) == KIND_PYRAMID && settings->depth != DEPTH_OPTION_ABSENT &&
         settings->depth != DEPTH_OPTION_FLOAT)
         return fail(error, STATUS_USAGE,
                     "coefficients are written as float; leave --depth out, or add --mosaic");
@@ -110,7 +112,7 @@ static enum status check_output_options(const struct job *job, const struct sett
 }
 
 /* True if no option changes samples (--range, --depth) or how a lossy format codes them. */
-static bool keeps_coding(const struct settings *settings)
+static bool options_keep_coding(const struct settings *settings)
 {
     return settings->quality == 0 && !settings->lossless && settings->subsampling <= SUBSAMPLING_AUTO &&
            !settings->range.given && settings->depth == DEPTH_OPTION_ABSENT;
@@ -119,7 +121,7 @@ static bool keeps_coding(const struct settings *settings)
 bool job_keeps_coding(const struct job *job, const struct worker *worker)
 {
     return job->format->lossy && job->format == reader_format(job->reader) &&
-           keeps_coding(worker->context->settings) &&
+           options_keep_coding(worker->context->settings) &&
            reader_info(job->reader)->colour_model == COLOUR_MODEL_RGB;
 }
 
@@ -203,6 +205,7 @@ static enum status job_open_space(struct job *job, const struct settings *settin
     colour_space_release(job->space);
     job->space = NULL;
     job->space_warning[0] = '\0';
+    /* A pyramid needs it only for a curve that its description does not contain: exponent -1. */
     const bool is_needed =
         job->pyramid ? job->pyramid->linear && job->pyramid->exponent < 0
                      : settings->linear || strips_space(job, settings) || chain_caps(&job->chain).needs_space;
@@ -213,7 +216,8 @@ static enum status job_open_space(struct job *job, const struct settings *settin
         snprintf(job->space_warning, sizeof job->space_warning, "is taken for sRGB, as its %.120s",
                  error->text);
     }
-    /* Floats of a stack have the space of its files, which is sRGB by default; other floats are linear. */
+    /* Without a space the floats of a stack would count as linear light. If its files are integers, they are
+     * sRGB by default. */
     if (is_needed && job->space == NULL && job->merge_step && !sample_is_float(job_input_type(job)))
         job->space = colour_space_builtin(info->channels - info->alpha == 1 ? COLOUR_GRAY : COLOUR_SRGB);
     return STATUS_OK;
@@ -304,6 +308,7 @@ static enum status make_folders(struct job *job, struct error *error)
     char *folder = copy_text(job->output, error);
     if (!folder)
         return STATUS_FAILED;
+    /* The output ends with job->name, whose extension may differ: find where that begins. */
     const char *below = strrchr(folder, '/') - (last - job->name);
     enum status status = create_folders(folder, (size_t)(below - folder), &job->made_from, error);
     free(folder);
@@ -376,8 +381,8 @@ static enum status choose_range(struct job *job, const struct settings *settings
     return settings->range.automatic ? reader_measure(job->reader, &job->low, &job->high, error) : STATUS_OK;
 }
 
-/* Returns the limit in bytes for decoding ahead, and again for compressing: a quarter of the worker's share
- * of --memory-limit each. 0 means no limit. */
+/* Returns the bytes that decoding ahead may use, and compression as many more: each a quarter of the worker's
+ * share of --memory-limit. 0 means no limit, so it is at least 1 with a limit. */
 static uint64_t coding_memory(const struct worker *worker)
 {
     return worker->share.memory_limit > 0 ? 1 + worker->share.memory_limit / 4 : 0;
@@ -398,7 +403,7 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     struct reader_options options = job_reader_options(worker);
     options.rewinds = settings->range.automatic;
     options.reopens = chain_is_measured(worker->context->chain);
-    options.copies = worker->context->chain->count == 0 && keeps_coding(settings);
+    options.copies = worker->context->chain->count == 0 && options_keep_coding(settings);
     enum status status = job_check(job, error);
     if (!stat_input(job, &job->input_stat))
         job->input_stat = (struct stat){.st_mode = 0};

@@ -35,17 +35,17 @@ static const double LONGEST_SHOWN = 9999 * 3600.0; /* longest time that is shown
 
 enum { LINE_SIZE = 256 }; /* bytes of a line; the rest is cut off */
 
-/* State of progress_interrupted: global, as a signal handler has no context. */
+/* Global, as progress_interrupted, a signal handler, and progress_poll get no struct progress. */
 static atomic_bool is_drawn;         /* the line is on the terminal */
 static atomic_bool can_resume;       /* --resume will skip the files that are done */
 static atomic_bool watches_compiler; /* progress_poll draws a line while a compiler runs */
 /* Numbers of files, without the result of a stack. */
 static struct {
     atomic_size_t total;    /* 0 for a single file, and with --quiet or --dry-run */
-    atomic_size_t added;    /* with a result */
-    atomic_size_t failed;   /* of `added`: failed, without left_out */
-    atomic_size_t skipped;  /* of `added`: done by an earlier run (--resume) */
-    atomic_size_t left_out; /* of `added`: inputs that failed and were left out of their stack */
+    atomic_size_t finished; /* with a result */
+    atomic_size_t failed;   /* of `finished`: failed, without left_out */
+    atomic_size_t skipped;  /* of `finished`: done by an earlier run (--resume) */
+    atomic_size_t left_out; /* of `finished`: inputs that failed and were left out of their stack */
 } counts;
 
 void progress_erase(void)
@@ -57,17 +57,15 @@ void progress_erase(void)
     funlockfile(stderr);
 }
 
-/* Draws the line in place of the last one. It is cut to as many bytes as the terminal has columns, as a
- * longer line would wrap and could not be erased, but not within a character of UTF-8. A character has at
- * least as many bytes as columns. */
+/* Draws the line in place of the last one. A line as wide as the terminal would wrap and could not be erased.
+ * So it is cut to fewer bytes than the terminal has columns; no character of UTF-8 has fewer bytes than
+ * columns. */
 static void draw_line(const char *line)
 {
     char shown[LINE_SIZE];
     struct winsize size;
     const bool has_size = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-    size_t length = strnlen(line, has_size ? size.ws_col - 1U : 79);
-    while (length > 0 && ((unsigned char)line[length] & 0xC0) == 0x80)
-        length--;
+    const size_t length = utf8_fit(line, strlen(line), has_size ? size.ws_col - 1U : 79);
     snprintf(shown, sizeof shown, "%.*s", (int)length, line);
     flockfile(stderr); /* workers and the thread that waits for signals draw lines */
     fputs("\r\033[K", stderr);
@@ -84,15 +82,13 @@ void progress_poll(void)
     if (is_long == is_shown)
         return;
     is_shown = is_long;
-    flockfile(stderr); /* progress_end may erase the line now */
+    flockfile(stderr); /* progress_end clears watches_compiler, then erases: check it again under the lock */
     if (is_long && atomic_load(&watches_compiler))
         draw_line("climg: preparing kernels for this device, once");
     else
         progress_erase();
     funlockfile(stderr);
 }
-
-/* ---------------------------------------------------------------- drawing */
 
 /* Returns the job's share of the work: its bytes, or 1 if they are not known. */
 static double job_weight(const struct job *job)
@@ -109,7 +105,7 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
                         (settings->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO));
     *progress = (struct progress){.began = clock_seconds()};
     pthread_mutex_init(&progress->lock, NULL);
-    atomic_store(&counts.added, 0);
+    atomic_store(&counts.finished, 0);
     atomic_store(&counts.failed, 0);
     atomic_store(&counts.skipped, 0);
     atomic_store(&counts.left_out, 0);
@@ -218,7 +214,7 @@ static void draw_files(struct progress *progress, double now)
 {
     char line[LINE_SIZE] = "";
     double done, elapsed = rate_period(progress, now, &done);
-    text_append(line, sizeof line, "climg: %zu of %zu files", atomic_load(&counts.added),
+    text_append(line, sizeof line, "climg: %zu of %zu files", atomic_load(&counts.finished),
                 atomic_load(&counts.total));
     append_counts(line);
     append_rates(line, progress, now - progress->began);
@@ -226,7 +222,7 @@ static void draw_files(struct progress *progress, double now)
     draw_line(line);
 }
 
-/* Draws the line for a single file, after `rows` output rows of its current page. There is no time left if
+/* Draws the line for a single file, after `rows` output rows of its current page. The time left is omitted if
  * the number of pages is unknown, as in a stream of pictures. */
 static void draw_rows(struct progress *progress, const struct job *job, int rows, const struct shape *page,
                       double now)
@@ -241,7 +237,7 @@ static void draw_rows(struct progress *progress, const struct job *job, int rows
     else
         text_append(line, sizeof line, "climg: %d %s%s", pages,
                     reader_info(job->reader)->video.header ? "frame" : "page", pages == 1 ? "" : "s");
-    if (done > 0)
+    if (done > 0) /* done / weight: share of the file, or number of pages if `pages` is unknown */
         text_append(line, sizeof line, ", %.1f MP/s",
                     1e-6 * done / job_weight(job) * (job->pages > 0 ? job->pages : 1) * page->width *
                         page->height / elapsed);
@@ -301,7 +297,7 @@ static void print_job(const struct job *job, const struct result *result)
     flockfile(stderr); /* so that no other worker prints in between */
     fputs("climg: ", stderr);
     if (!job->is_stack_result)
-        fprintf(stderr, "%zu of %zu: ", atomic_load(&counts.added), atomic_load(&counts.total));
+        fprintf(stderr, "%zu of %zu: ", atomic_load(&counts.finished), atomic_load(&counts.total));
     print_visible(stderr, job->is_stack_result ? job->output : job->input);
     if (!job->merge_step) { /* a picture of a stack has no output of its own */
         fputs(" -> ", stderr);
@@ -319,13 +315,13 @@ void progress_add(struct progress *progress, const struct job *job, const struct
     if (result->status != STATUS_OK && outputs_are_abandoned())
         return;
     if (!job->is_stack_result) {
-        atomic_fetch_add(&counts.added, 1);
+        atomic_fetch_add(&counts.finished, 1);
         atomic_fetch_add(&counts.failed, result->status != STATUS_OK && !is_left_out);
         atomic_fetch_add(&counts.skipped, result->skipped);
         atomic_fetch_add(&counts.left_out, is_left_out);
     }
     pthread_mutex_lock(&progress->lock);
-    /* The first file that was not skipped begins the measurement of the rate: when the device was ready. */
+    /* The rate is measured from the time when the device was ready for the first file that is not skipped. */
     if (progress->rate_since == 0 && !result->skipped)
         progress->rate_since = now - fmax(result->times.total - result->times.seconds[PHASE_START] -
                                               result->times.seconds[PHASE_BUILD],
@@ -353,7 +349,7 @@ void progress_end(struct progress *progress)
 {
     char line[LINE_SIZE] = "";
     const double elapsed = clock_seconds() - progress->began;
-    const size_t files = atomic_load(&counts.added);
+    const size_t files = atomic_load(&counts.finished);
     atomic_store(&watches_compiler, false);
     pthread_mutex_destroy(&progress->lock);
     atomic_store(&counts.total, 0);
@@ -381,6 +377,7 @@ static void append_safely(char *line, const char *text)
     line[at] = '\0';
 }
 
+/* Appends `before`, the number and `after`. */
 static void append_count_safely(char *line, const char *before, size_t count, const char *after)
 {
     char digits[24] = "", *first = digits + sizeof digits - 1;
@@ -404,7 +401,7 @@ void progress_interrupted(int number)
     if (total > 0 && atomic_load(&can_resume)) {
         append_safely(line, "climg: stopped by SIG");
         append_safely(line, name ? name : "?");
-        append_count_safely(line, ": ", atomic_load(&counts.added) - failed, " of ");
+        append_count_safely(line, ": ", atomic_load(&counts.finished) - failed, " of ");
         append_count_safely(line, "", total, " files are done");
         if (skipped > 0)
             append_count_safely(line, ", ", skipped, " of them by an earlier run");

@@ -159,7 +159,7 @@ static enum status begin_picture(void *context, const struct image_info *info, s
     struct run *run = picture->run;
     stack_free_picture(job);
     *picture = (struct stack_picture){.info = *info, .size = row_size(info) * info->height, .run = run};
-    picture->info.page_name = NULL;
+    picture->info.page_name = NULL; /* these strings belong to the reader, which is closed earlier */
     picture->info.video = (struct video){.header = NULL};
     pthread_mutex_lock(&stack->lock);
     if (stack->spare_size == picture->size) {
@@ -185,16 +185,17 @@ static enum status write_picture(void *context, const void *rows, size_t pitch, 
     return STATUS_OK;
 }
 
-/* True if both pictures have the same colour space, or descriptions of it that cannot be used. */
+/* True if both pictures have the same colour space, or if the description of one cannot be used. */
 static bool has_same_colours(const struct image_info *a, const struct image_info *b)
 {
     const struct colour_space *space_a, *space_b;
     struct error ignored;
-    const bool is_known =
-        colour_space_of_file(&a->metadata, a->channels - a->alpha, &space_a, &ignored) == STATUS_OK;
-    const bool are_equal =
-        colour_space_of_file(&b->metadata, b->channels - b->alpha, &space_b, &ignored) != STATUS_OK ||
-        !is_known || space_a == space_b || (colour_space_is_usual(space_a) && colour_space_is_usual(space_b));
+    const enum status a_status =
+                          colour_space_of_file(&a->metadata, a->channels - a->alpha, &space_a, &ignored),
+                      b_status =
+                          colour_space_of_file(&b->metadata, b->channels - b->alpha, &space_b, &ignored);
+    const bool are_equal = a_status != STATUS_OK || b_status != STATUS_OK || space_a == space_b ||
+                           (colour_space_is_usual(space_a) && colour_space_is_usual(space_b));
     colour_space_release(space_a);
     colour_space_release(space_b);
     return are_equal;
@@ -208,15 +209,16 @@ static enum status check_picture(const struct stack *stack, const struct image_i
     const struct image_info *first = &stack->first_info;
     if (info->width != first->width || info->height != first->height)
         fail(error, STATUS_FAILED,
-             "is %ux%d, and the first picture of the stack %ux%d; --align FILE, --resize or --crop before "
+             "is %ux%u, and the first picture of the stack %ux%u; --align FILE, --resize or --crop before "
              "--%s makes them alike",
-             info->width, (int)info->height, first->width, (int)first->height, stack->step->stage->name);
+             info->width, info->height, first->width, first->height, stack->step->stage->name);
     else if (info->channels != first->channels || info->alpha != first->alpha)
         fail(error, STATUS_FAILED,
              "has %d channel%s%s, and the first picture of the stack %d%s; make them alike first",
              info->channels, info->channels == 1 ? "" : "s", info->alpha ? " with alpha" : "",
              first->channels, first->alpha ? " with alpha" : "");
     else if (info->type != first->type && file_type == stack->samples)
+        /* One has the samples of its file, the other was converted to floats (job_keeps_samples). */
         fail(error, STATUS_FAILED,
              "is unlike the first picture of the stack: the colours of one are multiplied by its alpha; "
              "convert the inputs first, so that all are alike");
@@ -259,14 +261,20 @@ static enum status end_picture(void *context, struct error *error)
                                           .jobs = stack->settings->jobs > 0 ? stack->settings->jobs
                                                                             : processors_available()};
         stack->first_info = picture->info;
-        picture->info.metadata = (struct metadata){.orientation = 0};
+        picture->info.metadata = (struct metadata){.orientation = 0}; /* now the stack's */
         stack->format = reader_format(job->reader);
         stack->samples = input.samples;
         stack->low = job->low;
         stack->high = job->high;
         status = merge->begin(stack->step->params, &input, &stack->merge, error);
-        if (status != STATUS_OK)
+        if (status != STATUS_OK) {
+            /* A worker that already waits for its turn must not add to half a merge. */
             error->scope = SCOPE_ALL;
+            if (stack->merge)
+                merge->free(stack->merge);
+            stack->merge = NULL;
+            metadata_free(&stack->first_info.metadata);
+        }
     } else {
         status = check_picture(stack, &picture->info, job_input_type(job), error);
     }

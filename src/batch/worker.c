@@ -159,8 +159,8 @@ void worker_add_measurements(struct worker *worker, struct worker *other)
     const struct frame_times *frames = &other->frames;
     timing_merge(&worker->timing, &other->timing);
     if (frames->count > 0) {
-        const bool is_first = worker->frames.count == 0 || frames->began < worker->frames.began;
-        worker->frames.began = is_first ? frames->began : worker->frames.began;
+        if (worker->frames.count == 0 || frames->began < worker->frames.began)
+            worker->frames.began = frames->began;
         worker->frames.ended = fmax(worker->frames.ended, frames->ended);
         worker->frames.count += frames->count;
     }

@@ -16,7 +16,7 @@
 
 enum { LABEL_SIZE = 256 }; /* bytes of the start of a message, "--NAME VALUE" */
 
-/* Frees a step. Its parameters may be parsed only in part, as they were zeroed before parsing. */
+/* Frees a step, also if its parameters were parsed only in part: the rest of them is zero. */
 static void step_free(struct step *step)
 {
     if (step->borrowed)
@@ -144,16 +144,17 @@ bool chain_is_measured(const struct chain *chain)
     return false;
 }
 
-/* Fails, as the pyramid stage at `index` would get an image. The message names the stage that needed an image
- * of a pyramid, or else advises to use --wavelet. */
+/* Fails, as the pyramid stage at `index` would get an image. The message names the earlier stage that turned
+ * a pyramid into an image, or else advises to use --wavelet. */
 static enum status reject_image(const struct chain *chain, size_t index, struct error *error)
 {
     const char *name = chain->steps[index].stage->name, *image_stage = NULL;
     for (size_t i = 0; i < index; i++) {
         const struct step *step = &chain->steps[i];
-        bool inserted = !step->borrowed; /* by insert_mosaics, for the stage after it */
+        /* A mosaic of the user is borrowed. insert_mosaics inserted the others for the stage after them. */
+        const size_t cause = step->borrowed ? i : i + 1;
         if (strcmp(step->stage->name, "mosaic") == 0)
-            image_stage = chain->steps[i + inserted].stage->name;
+            image_stage = chain->steps[cause].stage->name;
     }
     if (image_stage == NULL)
         return fail(error, STATUS_USAGE,

@@ -99,7 +99,7 @@ static enum status run_images(struct group *group, const struct plan *plan, stru
     struct staging *input = group->in.staging, *output = group->out.staging;
     const struct raster in = rasters_joined(&group->in, slice->from);
     struct raster out = rasters_joined(&group->out, slice->to);
-    struct value none = {.raster = NULL}; /* no end is a pyramid */
+    struct value none = {.raster = NULL}; /* neither input nor output is a pyramid */
     out.width = plan_output(plan)->width;
     out.clipped = clipped;
     enum status status = staging_unmap(input, group->in.size * images, error);

@@ -63,7 +63,7 @@ static enum status spool_read(void *context, void *rows, size_t pitch, uint32_t 
     return STATUS_OK;
 }
 
-/* Runs a pass whose input are the rows of spool_read. */
+/* Runs a pass that reads its rows by spool_read. */
 static enum status flow_spooled(const struct page *page, struct spool *spool, struct error *error)
 {
     const struct memory_source source = {.context = spool, .read = spool_read};
@@ -107,7 +107,7 @@ static enum status analyse_step(const struct page *page, size_t step, struct spo
     if (status != STATUS_OK)
         return status;
     free_pass_memory(page->run);
-    page->run->pool.headroom = 1;
+    page->run->pool.headroom = 1; /* the end is not sliced, so no later slice needs more */
     status = analysis_end(&plan, page->run, error);
     free_pass_memory(page->run);
     return status;
@@ -117,7 +117,7 @@ enum status analyse_page(const struct page *page, size_t step, struct error *err
 {
     run_begin_page(page->run);
     enum status status = analyse_step(page, step, NULL, error);
-    device_finish(page->run->device); /* the noise has been read back */
+    device_finish(page->run->device); /* after a failure, commands may still be in the queue */
     run_free_analysis_results(page->run);
     return status;
 }

@@ -57,7 +57,7 @@ void plan_rows(const struct plan *plan, struct interval out, struct interval *ro
     for (size_t i = plan->chain->count; i > 0; i--) {
         const struct step *step = &plan->chain->steps[i - 1];
         const struct shape *in = &plan->shapes[i - 1];
-        /* Samples are moved before the first slice, and all at once. */
+        /* A first step that moves samples does so before the first slice, for the whole image at once. */
         const struct interval needed = i <= plan->moved_steps ? rows_full(plan->shapes[i].height) : rows[i];
         rows[i - 1] =
             is_whole ? rows_full(in->height)
@@ -116,8 +116,8 @@ void plan_analysis(const struct plan *plan, size_t step, struct chain *chain, st
     analysis->analysis = &plan->chain->steps[step];
     analysis->opponent_out = false;
     analysis->output_rows = rows_full(height);
-    /* A part covers about as many rows of the picture as a slice of the page. At most a third of its input is
-     * halo, unless the slices have a large halo, too. */
+    /* A part of the pass has about as many rows as a slice of the page, in proportion to the heights. At most
+     * a third of the part's input is halo, unless the slices have a large halo. */
     const struct step *at = analysis->analysis;
     const struct interval middle = {height / 2, height / 2 + 1},
                           needed = at->stage->analysis->rows(at->params, &plan->shapes[step], middle);
@@ -172,17 +172,17 @@ void plan_set_part(struct plan *plan, struct interval part)
     plan_set_slice(plan, plan->slice_rows < rows ? plan->slice_rows : rows);
 }
 
-/* Returns the map from positions in the step's output to positions in its input: what the stage says, or else
- * a scaling. Its factor is a power of two if that explains both sizes, rounded up, as for --scale: the ratio
- * of rounded sizes would shift the last pixels. Else it is the ratio of the sizes. */
+/* Returns the map from positions in the step's output to positions in its input: the stage's own, or a
+ * scaling by the ratio of the sizes. If the output has the input's size times a power of two, rounded up, as
+ * after --scale, the scaling is by that power: the ratio of rounded sizes would shift the last pixels. */
 static struct affine step_inverse_map(const struct step *step, const struct shape *in,
                                       const struct shape *out)
 {
-    const int largest = 30;
+    const int largest_exponent = 30;
     if (step->stage->inverse_map)
         return step->stage->inverse_map(step->params, in);
-    for (int power = 0; power <= largest; power = power > 0 ? -power : 1 - power) { /* 0, 1, -1, 2, ... */
-        const double factor = ldexp(1, power);
+    for (int n = 0; n <= largest_exponent; n = n > 0 ? -n : 1 - n) { /* 0, 1, -1, 2, ... */
+        const double factor = ldexp(1, n);
         if (ceil(in->width * factor) == out->width && ceil(in->height * factor) == out->height)
             return affine_scaling(1 / factor, 1 / factor);
     }
@@ -256,7 +256,8 @@ struct workload chain_workload(const struct chain *chain, const struct shape *sh
         struct error ignored = {.text = ""};
         struct shape out = in;
         const double cost = step_caps(step).relative_cost;
-        /* If a stage refuses the shape, the file contains coefficients, or the job will fail. */
+        /* If a stage refuses the shape, assume no change: the file contains coefficients, or the job will
+         * fail. */
         if (step->stage->in != in.kind ||
             (step->stage->shape && step->stage->shape(step->params, &in, &out, &ignored) != STATUS_OK))
             out = in;

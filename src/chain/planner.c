@@ -74,7 +74,7 @@ static enum status find_memory_need(const struct plan *plan, const struct plan_r
     const struct conversion from = {.type = plan->in,
                                     .channels = in->channels,
                                     .alpha = in->alpha,
-                                    .has_range = request->converted}, /* or another conversion */
+                                    .has_range = request->converted}, /* stands for linear light, too */
         to = {.type = plan->out,
               .channels = out->channels,
               .alpha = out->alpha,
@@ -92,14 +92,14 @@ static enum status find_memory_need(const struct plan *plan, const struct plan_r
     return status;
 }
 
-/* Returns the bytes of the host's memory that a need takes. */
+/* Returns the bytes of the need that are in the host's memory. */
 static uint64_t host_bytes(const struct run *run, const struct memory_need *need)
 {
     return need->staging + need->codecs + (run->device->shares_memory ? need->planes : 0);
 }
 
-/* Returns the bytes of the device's memory that a slice takes: planes and staging buffers, and if the device
- * shares the host's memory what reader and writer need. */
+/* Returns the bytes of a slice on the device: planes and staging buffers, without the kept input, which does
+ * not depend on the slice. If the device shares the host's memory, reader and writer count, too. */
 static uint64_t device_bytes(const struct run *run, const struct memory_need *need)
 {
     return need->planes + need->staging - need->kept_input + (run->device->shares_memory ? need->codecs : 0);
@@ -120,19 +120,24 @@ static void size_text(char *text, uint64_t bytes)
              is_small ? "KiB" : "MiB");
 }
 
-/* Fails: the need exceeds --memory-limit. The message names a limit that is enough. */
+/* Fails because the need exceeds --memory-limit. The message names a limit that is enough. */
 static enum status fail_limit(const struct plan *plan, const struct plan_request *request,
                               const struct run *run, const struct memory_need *need, struct error *error)
 {
-    /* With a higher limit reader and writer take more, too. */
+    /* Reader and writer use a share of the limit. So raise the limit until it is enough for their larger
+     * shares, too. The reader decodes at most the page ahead: 4 times its size is a generous bound. Without
+     * it the loop would not end with --verify, as the reader's share may then be all that a run has. */
+    const struct shape *in = &plan->shapes[0];
     const uint64_t runs = run->limits.host_halved ? 2 : 1, present = runs * run->limits.host,
-                   others = host_bytes(run, need) - writer_bytes(plan, request) - request->reader_memory;
+                   others = host_bytes(run, need) - writer_bytes(plan, request) - request->reader_memory,
+                   max_ahead = request->reader_memory + 4 * staging_bytes(in, plan->in, in->height, 1);
     struct plan_request raised = *request;
     uint64_t needed = host_bytes(run, need), limit = 0;
     while (runs * needed > limit) {
         limit = round_size(runs * needed);
         const double growth = (double)limit / (double)present;
-        const uint64_t ahead = (uint64_t)(2 * growth * (double)request->reader_limit);
+        const uint64_t share = (uint64_t)(2 * growth * (double)request->reader_limit),
+                       ahead = share < max_ahead ? share : max_ahead;
         raised.writer.memory = 1 + (uint64_t)(growth * (double)request->writer.memory);
         needed = others + writer_bytes(plan, &raised) +
                  (ahead > request->reader_memory ? ahead : request->reader_memory);
@@ -193,7 +198,7 @@ static int transfer_rows(const struct plan *plan)
 
 /* Bounds of the loops in plan_slices. */
 struct slice_bounds {
-    bool has_large_halo; /* then bytes are counted by dry runs */
+    bool has_large_halo; /* the budget is compared with dry runs, otherwise with estimates */
     double budget;       /* most bytes of a slice that has more than `least` rows */
     int least;           /* fewest rows of a slice, unless memory is short */
     int unit;            /* slices have a multiple of this number of rows */
@@ -211,15 +216,16 @@ static struct slice_bounds find_bounds(const struct plan *plan, const struct run
     bounds.has_large_halo =
         plan_has_large_halo(plan) ||
         (device->shares_memory && estimate_bytes(plan, run, 2 * halo, &largest) > LARGE_HALO_BUDGET / 2);
-    if (bounds.has_large_halo && device->shares_memory)
+    if (bounds.has_large_halo && device->shares_memory) {
         bounds.budget = fmin(bounds.budget, LARGE_HALO_BUDGET);
-    else if (!bounds.has_large_halo && device->variant == VARIANT_CPU)
+        if (run->limits.host > 0)
+            bounds.budget = fmin(bounds.budget, (double)run->limits.host);
+    } else if (!bounds.has_large_halo && device->variant == VARIANT_CPU)
         bounds.budget = fmin(bounds.budget, CACHE_BUDGET);
-    if (bounds.has_large_halo && device->shares_memory && run->limits.host > 0)
-        bounds.budget = fmin(bounds.budget, (double)run->limits.host);
     bounds.least = bounds.has_large_halo ? halo * 3 / 7 : 2 * halo;
     if (!bounds.has_large_halo && plan->chain->count > first &&
         step_caps(&plan->chain->steps[first]).gathers) {
+        /* Of the rows after the first stage at most a third are halo. */
         const int rest = 2 * find_halo(plan, first + 1);
         bounds.least = rest > halo * 3 / 7 ? rest : halo * 3 / 7;
     }
@@ -237,7 +243,7 @@ static int lower_slice(int slice, const struct slice_bounds *bounds)
     return rounded < slice ? rounded : lower;
 }
 
-/* True if the estimate is so far below all limits that no dry run is needed, which takes longer than the
+/* True if the estimate is so far below all limits that the dry run can be left out. It takes longer than the
  * kernels of a small image. */
 static bool surely_fits(const struct run *run, const struct slice_bounds *bounds, double bytes,
                         double largest)
@@ -302,7 +308,7 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
     }
 }
 
-/* True if the step, at an end of the chain, reads or writes planes of that shape in opponent colours. */
+/* True if the first or last step of a chain reads or writes planes of that shape in opponent colours. */
 static bool is_opponent(const struct step *step, const struct shape *shape)
 {
     return step_caps(step).opponent && shape->kind == KIND_IMAGE && shape_is_colour(shape) && !shape->floats;
@@ -343,7 +349,7 @@ enum status plan_make(struct plan *plan, const struct plan_request *request, str
             status = step->stage->shape(step->params, &plan->shapes[i], &plan->shapes[i + 1], error);
         if (status != STATUS_OK)
             error->stage = step->stage->name;
-        /* Pixels that a stacked picture does not have are NaN. */
+        /* Missing pixels of pictures that are going to be merged are NaN. */
         if (run->is_merged && step_caps(step).leaves_missing)
             plan->shapes[i + 1].floats = true;
     }

@@ -63,7 +63,7 @@ enum status compare_write(const struct command *command, FILE *out,
                           void (*report_error)(const struct error *), struct error *error);
 
 /* Describes the channels for people: "RGB with alpha". */
-const char *channels_name(const struct image_info *info);
+const char *channel_layout_name(const struct image_info *info);
 
 /* Returns the name of channel `channel`, counted from 0; for video, of one of the three planes. */
 const char *channel_name(const struct image_info *info, int channel);
@@ -78,7 +78,7 @@ struct description {
     char text[DESCRIPTION_SIZE];
 };
 
-/* Returns "--scale FACTOR[,KEY=VALUE]...", "--wavelet[=LEVELS]" */
+/* Describes a stage: "--scale FACTOR[,KEY=VALUE]...", "--wavelet[=LEVELS]" */
 struct description describe_stage(const struct stage *stage);
 
 /* Describes a global option: "-m, --memory auto|buffer|image" */
@@ -93,8 +93,8 @@ struct description describe_variable(const struct option *option);
 /* Returns the help of a row with its range and default: "levels (1 to 16, default 4)" */
 struct description describe_help(const struct option *option);
 
-/* Returns describe_help of a global option, and with which other commands it has an effect: "...; also with
- * --info, --check". */
+/* Returns describe_help of a global option, followed by the other commands on which it has an effect: "...;
+ * also with --info, --check". */
 struct description describe_global_help(const struct option *option);
 
 /* Returns "image" or "pyramid". */
@@ -133,8 +133,7 @@ struct hint {
 
 /* Returns the hint for an unknown stage or option: the answer in the table of aliases, or the nearest name,
  * as in "did you mean --blur?". `before` is printed before a name: "--". If no name is near, the hint is to
- * read
- * --help=all. */
+ * read --help=all. */
 struct hint suggest(const char *before, const char *unknown);
 
 /* Returns the answer in the table of aliases, or NULL. The whole name must be equal. */

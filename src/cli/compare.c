@@ -31,7 +31,7 @@ static double in_samples(const struct comparison *pair, double value)
 static void print_side(FILE *out, const struct side *side)
 {
     print_visible(out, side->name);
-    fprintf(out, ": %u x %u, %s, %s\n", side->info.width, side->info.height, channels_name(&side->info),
+    fprintf(out, ": %u x %u, %s, %s\n", side->info.width, side->info.height, channel_layout_name(&side->info),
             sample_name(side->info.type));
 }
 
@@ -269,7 +269,7 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
     if (status == STATUS_OK && is_folder && access(path, F_OK) != 0)
         snprintf(pair.why, sizeof pair.why, "is not in the reference folder");
     else if (status == STATUS_OK)
-        status = comparison_make(&pair, run->command, job->input, path, error);
+        status = comparison_run(&pair, run->command, job->input, path, error);
     for (int i = 0; i < 2 && !run->command->settings.quiet; i++) {
         struct error line;
         error_set(&line,

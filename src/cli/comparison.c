@@ -24,7 +24,8 @@ static bool note_mismatch(struct comparison *pair, const struct image_info *a, c
         snprintf(why, sizeof pair->why, "the sizes differ: %u x %u and %u x %u", a->width, a->height,
                  b->width, b->height);
     else if (a->channels != b->channels || a->alpha != b->alpha || a->video.parts != b->video.parts)
-        snprintf(why, sizeof pair->why, "the channels differ: %s and %s", channels_name(a), channels_name(b));
+        snprintf(why, sizeof pair->why, "the channels differ: %s and %s", channel_layout_name(a),
+                 channel_layout_name(b));
     else if (a->premultiplied != b->premultiplied)
         snprintf(why, sizeof pair->why, "the colours of one are multiplied by its alpha");
     return why[0] != '\0';
@@ -124,7 +125,7 @@ static enum status compare_page(struct comparison *pair, const struct command *c
 {
     const struct compare_option *option = &command->compare;
     const struct image_info *page = reader_info(pair->sides[0].reader);
-    const int first = page->video.part; /* index of the page's first channel; a page of video has one */
+    const int first = page->video.part; /* index of the page's first channel; a video's Cb and Cr follow Y */
     enum status status = option->diff ? begin_diff(pair, command, page, error) : STATUS_OK;
     pair->channel_count =
         first + page->channels > pair->channel_count ? first + page->channels : pair->channel_count;
@@ -155,8 +156,8 @@ static enum status open_side(struct side *side, const char *path, const struct s
     return STATUS_OK;
 }
 
-enum status comparison_make(struct comparison *pair, const struct command *command, const char *path,
-                            const char *reference, struct error *error)
+enum status comparison_run(struct comparison *pair, const struct command *command, const char *path,
+                           const char *reference, struct error *error)
 {
     bool more[2] = {true, true};
     enum status status = open_side(&pair->sides[0], path, &command->settings, error);

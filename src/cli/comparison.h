@@ -45,8 +45,8 @@ struct figures {
 /* Compares all pages of a picture and its reference, until two pages cannot be compared (pair->why), and
  * writes diff=FILE. The caller has set the names of both sides, and calls comparison_free, also after a
  * failure. */
-enum status comparison_make(struct comparison *pair, const struct command *command, const char *path,
-                            const char *reference, struct error *error);
+enum status comparison_run(struct comparison *pair, const struct command *command, const char *path,
+                           const char *reference, struct error *error);
 
 void comparison_free(struct comparison *pair);
 

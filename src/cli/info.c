@@ -62,7 +62,7 @@ static struct file_info inspect(const struct job *job, struct reader *reader)
     return facts;
 }
 
-const char *channels_name(const struct image_info *info)
+const char *channel_layout_name(const struct image_info *info)
 {
     static const char *const names[] = {"gray", "gray and another", "RGB", "RGB and another"};
     if (info->video.parts > 1)
@@ -202,7 +202,7 @@ static void print_json(FILE *file, const struct file_info *facts)
     json_put_integer(&out, "width", info->width);
     json_put_integer(&out, "height", info->height);
     json_put_integer(&out, "channels", info->video.parts > 1 ? 3 : info->channels);
-    json_put_string(&out, "colours", channels_name(info));
+    json_put_string(&out, "colours", channel_layout_name(info));
     json_put_string(&out, "samples", sample_name(info->type));
     put_known(&out, "bits", info->bits);
     json_put_boolean(&out, "palette", info->palette);
@@ -367,7 +367,8 @@ static void print_lines(FILE *out, const struct file_info *facts)
     const struct shape *shape = &facts->pyramid.shape;
     /* "photo.png: PNG, 640 x 480, RGB, 8 bit" */
     print_visible(out, facts->name);
-    fprintf(out, ": %s, %u x %u, %s, ", facts->format->name, info->width, info->height, channels_name(info));
+    fprintf(out, ": %s, %u x %u, %s, ", facts->format->name, info->width, info->height,
+            channel_layout_name(info));
     if (info->bits > 0)
         fprintf(out, "%d bit%s\n", info->bits, info->palette ? " of a palette" : "");
     else

@@ -125,7 +125,8 @@ struct hint suggest(const char *before, const char *unknown)
         lower[i] = (char)tolower((unsigned char)unknown[i]);
     const char *answer = alias_answer(lower);
     if (answer == NULL) {
-        /* Find the nearest stage or option, of which at most a third of the letters is wrong. */
+        /* Find the nearest stage or option. A third of the letters, rounded, may be wrong; keep_nearest
+         * requires a smaller distance. */
         size_t distance = (strlen(lower) + 1) / 3 + 1;
         for (const struct stage *const *stage = stages; *stage != NULL; stage++)
             keep_nearest((*stage)->name, lower, &answer, &distance);

@@ -1,9 +1,9 @@
 /* A reader-writer lock around clEnqueueNDRangeKernel, and a list of the largest grid of each kernel.
  *
- * A launch over a grid that is not larger enqueues under the read lock, so such launches run concurrently. A
- * launch that makes PoCL create a cache entry takes the write lock: it waits until all registered queues are
- * empty, enqueues, and waits for its own end. The list has one element per program, kernel and group size,
- * some tens in a long batch, so it is searched linearly. */
+ * A launch over a grid no larger than the kernel's largest enqueues under the read lock, so such launches run
+ * concurrently. A larger one makes PoCL create a cache entry, so it takes the write lock: it waits until all
+ * registered queues are empty, enqueues, and waits for its own end. The list has one element per program,
+ * kernel and group size, some tens in a long batch, so it is searched linearly. */
 #include "device/launch_serializer.h"
 
 #include "device/compiling.h"
@@ -60,7 +60,8 @@ void serializer_remove_queue(struct launch_serializer *serializer, cl_command_qu
     pthread_rwlock_unlock(&serializer->lock);
 }
 
-/* Returns the larger side of the grid. */
+/* Returns the larger of the grid's width and height. PoCL selects a cache entry by it
+ * (pocl_cmd_max_grid_dim_width); the depth does not count. */
 static size_t larger_side(const struct launch_request *request)
 {
     return request->grid[0] > request->grid[1] ? request->grid[0] : request->grid[1];
@@ -84,8 +85,8 @@ static bool is_known(const struct launch_serializer *serializer, const struct la
     return largest && larger_side(request) <= largest->side;
 }
 
-/* Records the grid. Without memory for it, the next launch over it is exclusive, too. Call with the lock held
- * for writing. */
+/* Records the grid, unless out of memory: then the next launch over it is exclusive, too. Call with the lock
+ * held for writing. */
 static void add_grid(struct launch_serializer *serializer, const struct launch_request *request)
 {
     struct largest_grid *one = find_largest(serializer, request);

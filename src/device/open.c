@@ -12,17 +12,17 @@
 #include <string.h>
 
 #ifdef __SANITIZE_ADDRESS__
-static const int crashes[] = {SIGABRT}; /* AddressSanitizer reports the others */
+static const int crash_signals[] = {SIGABRT}; /* AddressSanitizer reports the others */
 #else
-static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+static const int crash_signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 #endif
 
 static struct sigaction crash_action; /* set by crashes_handle, before there are threads */
 
 bool is_crash_signal(int number)
 {
-    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++)
-        if (crashes[i] == number)
+    for (size_t i = 0; i < sizeof crash_signals / sizeof crash_signals[0]; i++)
+        if (crash_signals[i] == number)
             return true;
     return false;
 }
@@ -32,8 +32,8 @@ bool is_crash_signal(int number)
  * code. */
 static void install_handler(void)
 {
-    for (size_t i = 0; crash_action.sa_handler && i < sizeof crashes / sizeof crashes[0]; i++)
-        sigaction(crashes[i], &crash_action, NULL);
+    for (size_t i = 0; crash_action.sa_handler && i < sizeof crash_signals / sizeof crash_signals[0]; i++)
+        sigaction(crash_signals[i], &crash_action, NULL);
 }
 
 void crashes_handle(void (*handler)(int), const sigset_t *blocked)

@@ -104,7 +104,7 @@ struct constants {
 
 /* Key of a constant. */
 struct constant_key {
-    const char *what; /* a string literal for messages */
+    const char *what; /* a string literal, part of the key and of messages */
     const void *bytes;
     size_t size;
 };

@@ -3,18 +3,18 @@
  *
  * A file that a disk error or a full disk has damaged would make PoCL or a kernel crash in every run.
  * Therefore each process creates a marker, an empty file, in the directory, and removes it when it ends
- * normally. A process that finds a marker although no other process uses the directory empties it, so at
- * worst every second run crashes. A process that was killed leaves its marker, too; then kernels are compiled
- * again needlessly.
+ * normally. A process that finds a marker while no other process uses the directory empties the directory, so
+ * at worst every second run crashes. SIGKILL leaves the marker, too; then kernels are compiled again
+ * needlessly.
  *
  * Each process has a shared lock (flock) on the directory, which the system releases however the process
  * ends. The directory is emptied only under an exclusive lock, so kernels that other processes are compiling
  * are never removed.
  *
- * PoCL links the kernels of a program that is loaded from a binary into a subdirectory of the program, which
- * takes 0.03 s a kernel. To save this time, the subdirectory is copied from the cache for all users when the
- * program is first loaded. After a crash nothing is copied any more, as the copies may have caused it: the
- * file climg-no-copy records that.
+ * When a program is loaded from a binary, PoCL links its kernels, 0.03 s each, and stores them in a
+ * subdirectory of the program. To save this time, that subdirectory is copied from the cache for all users
+ * when the program is first loaded. After a crash nothing is copied any more, as the copies may have caused
+ * it: the file climg-no-copy records that.
  *
  * Tried and removed: checksums of PoCL's files, compared before each load. They took 450 lines and 2 ms of
  * each run. They also found damage that changes pixels without a crash, but disks have checksums against
@@ -42,7 +42,7 @@ static const unsigned long long MIN_FREE = 4 << 20;
 
 static const char MARKER[] = "climg-running-"; /* start of a marker's name */
 
-/* Set by pocl_cache_open, before there are threads. */
+/* Set by pocl_cache_open, before there are threads. Later only pocl_cache_invalidate clears `marker`. */
 static char directory[PATH_MAX]; /* cache directory that climg chose; "" if climg chose none */
 static char marker[PATH_MAX];    /* path of the marker of this process, or "" */
 static bool may_copy;            /* no climg-no-copy: copy programs that were compiled for all users */
@@ -50,8 +50,8 @@ static bool is_missing;          /* neither the user's directory nor one that cl
 
 /* ---------------------------------------------------------------- choice of the directory */
 
-/* True if the directory exists or can be created, can be written, and its disk is not full. */
-static bool is_usable(const char *path)
+/* Creates the directory if it is missing. True if it can be written and its disk is not full. */
+static bool make_usable(const char *path)
 {
     struct stat info;
     struct statvfs disk;
@@ -66,8 +66,8 @@ static bool is_usable(const char *path)
            (unsigned long long)disk.f_bavail * disk.f_frsize >= MIN_FREE;
 }
 
-/* True if only this user can write to the directory or replace it, as its files are executed. The directory
- * `above` it must belong to this user or root, and others must not be able to write to it, unless it is
+/* True if only this user can write to the directory or replace it; its files are executed. The directory
+ * `above` must belong to this user or root, and others must not be able to write to it, unless it is
  * sticky, as /tmp is. */
 static bool is_private(const char *path, const char *above)
 {
@@ -80,8 +80,8 @@ static bool is_private(const char *path, const char *above)
            !(own.st_mode & (S_IRWXG | S_IRWXO));
 }
 
-/* Creates or finds a private directory below `spool`, TMPDIR; the same one in all runs of a user. Tries
- * several names, as other users may have created directories of these names. */
+/* Finds or creates a private directory in `spool` (TMPDIR), the same one in all runs of a user. Tries several
+ * names, as other users may have created directories of these names. */
 static bool find_temporary_folder(const char *spool, char path[PATH_MAX])
 {
     enum { NAMES = 16 };
@@ -91,7 +91,7 @@ static bool find_temporary_folder(const char *spool, char path[PATH_MAX])
             return false;
         mkdir(path, 0700); /* if it fails, is_private is false */
         if (is_private(path, spool))
-            return is_usable(path);
+            return make_usable(path);
     }
     return false;
 }
@@ -108,7 +108,8 @@ static int remove_entry(const char *path, const struct stat *info, int type, str
     return 0;
 }
 
-/* Removes PoCL's temporary files, as each run leaves one. Returns true if there is a marker. */
+/* Removes PoCL's temporary files, of which each run leaves one. Returns true if an earlier run has also left
+ * a marker. */
 static bool remove_temporary_files(void)
 {
     bool is_marked = false;
@@ -172,14 +173,14 @@ static void begin_use(bool verbose)
 void pocl_cache_open(const struct environment *environment, bool verbose, bool quiet)
 {
     struct error ignored = {.text = ""};
-    if (environment->pocl_cache && is_usable(environment->pocl_cache))
+    if (environment->pocl_cache && make_usable(environment->pocl_cache))
         return;
 
     /* Choose the directory in climg's cache, or else one below TMPDIR. Without either, PoCL gets an
      * impossible path and offers no device. Its own default, /tmp, would be unsafe, as other users can create
      * files there. */
     char *own = cache_path(environment->cache, environment->home, "pocl", &ignored);
-    const bool is_own = own && strlen(own) < PATH_MAX && is_usable(own);
+    const bool is_own = own && strlen(own) < PATH_MAX && make_usable(own);
     if (is_own)
         strcpy(directory, own);
     free(own);
@@ -242,8 +243,8 @@ static void copy_tree(const char *from, const char *to)
 
 void pocl_copy_program(const struct environment *environment, const unsigned char *binary, size_t size)
 {
-    /* Find the path of the subdirectory in the binary's header, relative to the cache: two capital letters, a
-     * slash, and the rest: "AB/CDEF...". */
+    /* The binary's header contains the path of the subdirectory, relative to the cache: two capital letters,
+     * a slash and the rest, as in "AB/CDEF...". */
     enum { HEADER_SIZE = 128, NAME_SIZE = 64 };
     char name[NAME_SIZE] = "", to[PATH_MAX];
     struct error ignored;

@@ -177,7 +177,7 @@ static enum status load_or_build(struct program *program, struct device *device,
 }
 
 /* Compiles a program. With PoCL, first with kernels/builtins.h; if the compiler rejects the text, without it.
- * If that fails, too, files in PoCL's cache may be damaged, so the next run empties the cache. */
+ * After a failure with PoCL, whose cache may be damaged, the next run empties the cache. */
 static enum status program_compile(struct program *program, struct device *device, struct error *error)
 {
     const bool is_pocl = device_is_pocl(device);
@@ -224,8 +224,8 @@ static bool has_key(const struct program *program, const struct program_key *key
 
 /* Returns the program of a key, and adds it to the store if necessary. NULL if out of memory. Call with the
  * store's lock held. */
-static struct program *store_find(struct program_store *store, const struct program_key *key,
-                                  struct error *error)
+static struct program *store_find_or_add(struct program_store *store, const struct program_key *key,
+                                         struct error *error)
 {
     struct program *program = store->programs;
     while (program && !has_key(program, key))
@@ -245,7 +245,7 @@ static struct program *store_find(struct program_store *store, const struct prog
 enum status program_add(struct device *device, const struct program_key *program_key, struct error *error)
 {
     pthread_mutex_lock(&device->store->lock);
-    const struct program *program = store_find(device->store, program_key, error);
+    const struct program *program = store_find_or_add(device->store, program_key, error);
     pthread_mutex_unlock(&device->store->lock);
     return program ? STATUS_OK : STATUS_FAILED;
 }
@@ -292,14 +292,14 @@ void programs_build(struct device *device)
     pthread_mutex_unlock(&device->store->lock);
 }
 
-/* Returns the program of a key after it was compiled, or NULL on failure. */
+/* Returns the program of a key, compiled if necessary, or NULL on failure. */
 static const struct program *compiled_program(struct device *device, const struct program_key *program_key,
                                               struct error *error)
 {
     struct program_store *store = device->store;
     const double start = clock_seconds();
     pthread_mutex_lock(&store->lock);
-    struct program *program = store_find(store, program_key, error);
+    struct program *program = store_find_or_add(store, program_key, error);
     if (program && !program->handle && program_compile(program, device, error) == STATUS_OK)
         add_build_time(device, 1, clock_seconds() - start, start);
     pthread_mutex_unlock(&store->lock);

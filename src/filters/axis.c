@@ -3,13 +3,13 @@
  *   struct axis -> taps of an output -> window of a block -> matrix of the block -> table on the device
  *
  * axis_taps() returns the samples and weights of one output as if the axis had no ends. block_window() is the
- * union of these ranges over a block, after the border rule and rounded to blocking.unit. fill_matrix() adds
- * each weight to the sample that replaces it at the border: CLAMP sums the weights of all samples beyond an
- * end into the last sample, ZERO drops them. So kernels know no border rule.
+ * union of these ranges over a block, after the border rule and rounded to blocking.unit. fill_matrix()
+ * applies the border rule: it adds the weight of a sample beyond an end to the sample that replaces it. CLAMP
+ * adds them all to the sample at that end, ZERO drops them. So kernels know no border rule.
  *
- * The exception is an axis with edge WRAP that is longer than its filter and a block together (is_periodic).
- * Its windows extend beyond the ends, and the kernel wraps them: otherwise every block at an end would have
- * the whole axis as its window.
+ * The exception is an axis with edge WRAP that is longer than its filter and a block together
+ * (has_wrapping_windows). Its windows extend beyond the ends, and the kernel wraps them: otherwise every
+ * block at an end would have the whole axis as its window.
  *
  * Blocks with equal matrices share one: a blur and an enlargement by 2 have one matrix for their interior and
  * some at each end. In an experiment with --blur 2 on an H200, sharing saved 91 of 481 us. */
@@ -34,7 +34,8 @@ enum { MAX_OUTPUTS = CPU_LANES };
  */
 enum { COMPARED = 64 };
 
-/* The same layout as in kernels/product.h: window, offset of the matrix in floats, and is_periodic(). */
+/* The same layout as in kernels/product.h: window, offset of the matrix in floats, and
+ * has_wrapping_windows(). */
 struct block {
     cl_int first, count, matrix, wraps;
 };
@@ -82,9 +83,10 @@ int axis_max_taps(const struct axis *axis)
     return axis->filter.weights ? axis->filter.taps : resize_max_taps(&axis->resize, axis->ends_at_border);
 }
 
-/* True if windows may extend beyond the ends, where the kernel wraps them. That changes the order of
- * summation, so it depends on the whole axis and not on its blocks. */
-static bool is_periodic(const struct axis *axis)
+/* True if windows may extend beyond the ends, where the kernel wraps them. Requires more samples than the
+ * longest window of any blocking has: taps, outputs and rounding. Wrapping changes the order of summation, so
+ * this must not depend on the blocks. */
+static bool has_wrapping_windows(const struct axis *axis)
 {
     double step = (double)axis->samples / axis->outputs; /* samples from output to output */
     return !axis->ends_at_border && axis->edge == EDGE_WRAP &&
@@ -112,6 +114,7 @@ static struct interval map_border(const struct axis *axis, struct interval taps)
     struct interval inside = interval_clip(taps, n);
     if (axis->edge == EDGE_WRAP && (taps.begin < 0 || taps.end > n))
         return rows_full(n);
+    /* Add the mirrored samples. From -1 the loop skips to n, as `inside` has the samples in between. */
     if (axis->edge == EDGE_MIRROR)
         for (int i = taps.begin; i < taps.end; i = i == -1 ? n : i + 1) {
             int at = map_sample(axis, i);
@@ -136,14 +139,14 @@ struct interval axis_inside_rows(const struct axis *axis, struct interval out)
     return map_border(axis, axis_source_rows(axis, out));
 }
 
-/* Returns the samples over which the matrix of a block extends. Blocks that share tiles, on a wrapped axis
- * that is not periodic, have the whole axis. */
+/* Returns the window of a block: the samples of its matrix. If an axis with edge WRAP has no wrapping
+ * windows, blocks that share tiles get the whole axis. */
 static struct interval block_window(const struct axis *axis, struct blocking by, int block)
 {
     const struct interval outputs = {block * by.outputs, (block + 1) * by.outputs};
     struct interval taps = taps_of_outputs(axis, interval_clip(outputs, axis->outputs));
     const bool wraps = !axis->ends_at_border && axis->edge == EDGE_WRAP;
-    if (!is_periodic(axis))
+    if (!has_wrapping_windows(axis))
         taps = wraps && by.share ? rows_full(axis->samples) : map_border(axis, taps);
     int before = taps.begin % by.unit;
     taps.begin -= before < 0 ? before + by.unit : before;
@@ -169,13 +172,13 @@ static int axis_period(const struct axis *axis)
     return axis->filter.weights ? 1 : resize_period(&axis->resize, axis->ends_at_border);
 }
 
-/* Stores the matrix of a block: a row per sample, a column per output. Weights that repeat are computed
- * once. */
+/* Stores the matrix of a block: a row per sample, a column per output. Weights that repeat are computed once,
+ * for the first outputs of the axis, so blocks must be stored in order. */
 static void fill_matrix(struct table *table, int block, struct interval samples, float *matrix)
 {
     const struct axis *axis = table->axis;
     const int outputs = table->blocking.outputs, begin = block * outputs, period = axis_period(axis);
-    const bool periodic = is_periodic(axis), repeats = period > 0;
+    const bool periodic = has_wrapping_windows(axis), repeats = period > 0;
     memset(matrix, 0, (size_t)(samples.end - samples.begin) * (size_t)outputs * sizeof *matrix);
     for (int r = 0; r < outputs && begin + r < axis->outputs; r++) {
         const int o = begin + r;
@@ -211,18 +214,14 @@ static enum status table_reserve(struct table *table, size_t length, struct erro
         return STATUS_OK;
     size_t capacity = 2 * table->capacity + length;
     capacity = capacity < MAX_FLOATS ? capacity : MAX_FLOATS;
-    if (table->used + length > capacity) {
-        fail(error, STATUS_FAILED,
-             "the weights of a filter of %d taps along %d pixels take more than 512 MiB%s",
-             axis_max_taps(table->axis), table->axis->samples,
-             table->axis->filter.weights ? "; leave out truncate" : "");
-        return STATUS_FAILED;
-    }
+    if (table->used + length > capacity)
+        return fail(error, STATUS_FAILED,
+                    "the weights of a filter of %d taps along %d pixels take more than 512 MiB%s",
+                    axis_max_taps(table->axis), table->axis->samples,
+                    table->axis->filter.weights ? "; leave out truncate" : "");
     float *grown = realloc(table->values, capacity * sizeof *grown);
-    if (!grown) {
-        fail_memory(error, "out of memory for a table of weights");
-        return STATUS_FAILED;
-    }
+    if (!grown)
+        return fail_memory(error, "out of memory for a table of weights");
     table->values = grown;
     table->capacity = capacity;
     return STATUS_OK;
@@ -254,7 +253,7 @@ static enum status fill_table(struct table *table, struct error *error)
         if (at == table->used)
             table->used += (length + MATRIX_UNIT - 1) / MATRIX_UNIT * MATRIX_UNIT;
         table->blocks[table->complete++] =
-            (struct block){samples.begin, count, (cl_int)at, is_periodic(axis)};
+            (struct block){samples.begin, count, (cl_int)at, has_wrapping_windows(axis)};
     }
     memcpy(table->values, table->blocks, (size_t)blocks * sizeof *table->blocks);
     return STATUS_OK;

@@ -60,7 +60,7 @@ struct point {
 struct point box_position(const struct box *box, const struct shape *part, const struct shape *whole);
 
 /* Converts a box of luma pixels to one of chroma pixels, for subsampled video. `whole` and `part` are luma
- * shapes. Fails if the part does not begin at a chroma pixel. */
+ * shapes. Fails if the part begins between two chroma pixels. */
 enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, const struct shape *part,
                                 const struct chroma *chroma, struct error *error);
 

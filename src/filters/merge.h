@@ -1,7 +1,7 @@
-/* Merges of many pictures into one (struct merge of engine/stage.h), and what all of them share: which pixels
- * count, statistics of samples, and the rows of the result.
+/* Merges of many pictures into one (struct merge of engine/stage.h). All merges share the functions below:
+ * they find the pixels that count, compute statistics of samples, and read the rows of the result.
  *
- * The state of a merge begins with a struct merge_base. Sample values are doubles, 1 for full scale, and
+ * The state of a merge begins with a struct merge_base. Sample values are doubles: 1 is full scale, and
  * colour is multiplied by alpha. All functions run on the host.
  * Thread safety: a struct merge_base belongs to the thread that merges; the statistics may be called by any
  * thread. */
@@ -21,13 +21,15 @@ enum merge_method { MERGE_MEAN, MERGE_MEDIAN, MERGE_MAX, MERGE_MIN, MERGE_SUM, M
 
 struct merge_options {
     int method;   /* enum merge_method */
-    double sigma; /* samples further from the median, in standard deviations, do not count; 0: all count */
-    double noise; /* with focus: standard deviation in 8-bit counts; NAN: estimate it */
-    const char *depth; /* with focus: path of the map of winners; may be NULL */
+    double sigma; /* mean: samples more than `sigma` standard deviations from the median do not count; 0: all
+                   * count */
+    double noise; /* focus: standard deviation of the noise in 8-bit counts; NAN: estimate it */
+    const char *depth; /* focus: path to which the map of the sharpest pictures is written; may be NULL */
     int edges;         /* enum merge_edges */
 };
 
-/* Mean, sum, maximum and minimum; median, and mean with sigma. `params` begins with struct merge_options. */
+/* merge_sums: mean, sum, maximum, minimum. merge_robust: median, and the mean if sigma is not 0. Their
+ * `params` begin with struct merge_options. */
 extern const struct merge merge_sums, merge_robust;
 
 struct merge_base {
@@ -38,12 +40,13 @@ struct merge_base {
     enum sample_type file_type; /* of the files */
     int edges;                  /* enum merge_edges */
     uint32_t pictures;          /* number so far */
-    uint32_t *counts;           /* for each pixel: number of pictures in which it counts. NULL: all of them */
+    uint32_t *counts;           /* for each pixel: number of pictures in which it counts; NULL: it counts in
+                                 * all. Owned */
 
     /* The result, after merge_base_finish. */
-    size_t left, top;     /* the pixel of the pictures at which it begins */
-    size_t columns, rows; /* its size in pixels */
-    size_t next_row;      /* row of the result that is read next */
+    size_t left, top;     /* position in the pictures of its top left pixel */
+    size_t columns, rows; /* size in pixels */
+    size_t next_row;      /* the next row to read */
     bool adds_alpha;      /* the result has an alpha channel that the pictures do not have */
     double *pixels;       /* rows that are being computed; owned */
 };
@@ -53,14 +56,14 @@ enum status merge_base_make(struct merge_base *base, const struct merge_input *i
                             struct error *error);
 void merge_base_free(struct merge_base *base);
 
-/* Converts `count` pixels of a picture from pixel `first` on to values. */
+/* Converts `count` pixels of a picture, from pixel `first` on, to sample values. */
 void merge_values(const struct merge_base *base, const void *samples, size_t first, size_t count,
                   double *values);
 
 /* True if a pixel counts: no channel is NaN, and alpha is above 0. */
 bool merge_covers(const struct merge_base *base, const double *pixel);
 
-/* Increments the counts of the pixels of row `y` that count. Returns their number. */
+/* Increments base->counts for the pixels of row `y` that count. Returns the number of these pixels. */
 size_t merge_count_row(struct merge_base *base, const double *row, size_t y);
 
 /* Callback `finish`: chooses the result's size and channels by the counts. Fails if no pixel is covered and

@@ -1,4 +1,4 @@
-/* Merges that need all samples of a pixel at once: median, mean without outliers.
+/* Merges that need the samples of all pictures at a pixel at once: median, mean without outliers.
  *
  *     add ─▶ file: picture after picture     read ─▶ a piece: some pixels of all pictures ─▶ threads
  *
@@ -14,11 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of a piece; one pixel of all pictures may take more. */
+/* Bytes of a piece, unless one pixel of all pictures takes more. */
 enum { PIECE_BYTES = 16 << 20 };
 
-/* Pixels of a piece that are one task for a thread, and pixels of a block, which are converted to doubles
- * together. */
+/* Pixels of a task, which one thread merges, and of a block, which are converted to doubles at once. */
 enum { TASK_PIXELS = 1024, BLOCK_PIXELS = 16 };
 
 void merge_store_free(void *state)
@@ -111,7 +110,8 @@ static enum status store_merge(void *context, int index, struct error *error)
     double *values = allocate((block + 2) * pictures * sizeof *values, "the samples of a stack", error);
     if (!values)
         return STATUS_FAILED;
-    /* `values` has a block of each picture, `counted` one sample of the pictures in which it counts. */
+    /* `values`: a block of each picture. `counted`: the values of one sample in the pictures in which its
+     * pixel counts. */
     double *counted = values + block * pictures, *scratch = counted + pictures;
     unsigned long long tested = 0, rejected = 0;
     for (size_t first = begin; first < end; first += BLOCK_PIXELS) {
@@ -126,12 +126,15 @@ static enum status store_merge(void *context, int index, struct error *error)
                 if (!base->counts || merge_covers(base, value - sample % channels))
                     counted[count++] = *value;
             }
+            double *merged = &store->pixels[first * channels + sample];
+            if (!(store->sigma > 0)) {
+                *merged = merge_median(counted, count);
+                continue;
+            }
+            const size_t left = merge_reject(counted, count, store->sigma, scratch);
             tested += count;
-            const size_t left =
-                store->sigma > 0 ? merge_reject(counted, count, store->sigma, scratch) : count;
             rejected += count - left;
-            store->pixels[first * channels + sample] =
-                store->sigma > 0 ? merge_mean(counted, left) : merge_median(counted, count);
+            *merged = merge_mean(counted, left);
         }
     }
     free(values);

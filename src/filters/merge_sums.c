@@ -15,7 +15,7 @@ struct accumulators {
     /* Accumulators, one for each sample; int_sums or double_sums is NULL. */
     uint32_t *int_sums; /* in huge pages: with small ones the first picture took three times as long */
     double *double_sums;
-    double *row; /* values of a row */
+    double *row; /* values of a row; only with double_sums */
 };
 
 /* Samples that are added at a time. */
@@ -24,7 +24,8 @@ enum { BLOCK_SAMPLES = 256 };
 /* Largest number of pictures whose sums fit into 32 bits. */
 enum { MAX_8_BIT = 1 << 24, MAX_16_BIT = 1 << 16 };
 
-/* Returns the bytes of int_sums, which end with a whole block. */
+/* Returns the size of int_sums in bytes. add_integers writes whole blocks, so the last one may reach beyond
+ * the samples. */
 static size_t int_sums_size(const struct merge_base *base)
 {
     return (base->width * base->height * base->channels + BLOCK_SAMPLES) * sizeof(uint32_t);
@@ -51,15 +52,14 @@ static enum status accumulators_begin(const void *params, const struct merge_inp
     const struct merge_base *base = &sums->base;
     const bool is_exact = !base->counts && (base->type == SAMPLE_UINT8 || base->type == SAMPLE_UINT16);
     sums->method = (enum merge_method)options->method;
-    if (is_exact)
+    if (is_exact) {
         sums->int_sums = allocate_pages(int_sums_size(base));
-    else
-        sums->double_sums = allocate_zeroed(base->width * base->height * base->channels,
-                                            sizeof *sums->double_sums, "the sums of a stack", error);
+        return sums->int_sums ? STATUS_OK : fail_memory(error, "out of memory for the sums of a stack");
+    }
+    sums->double_sums = allocate_zeroed(base->width * base->height * base->channels,
+                                        sizeof *sums->double_sums, "the sums of a stack", error);
     sums->row = allocate(base->width * base->channels * sizeof *sums->row, "a row of samples", error);
-    if (is_exact && !sums->int_sums)
-        fail_memory(error, "out of memory for the sums of a stack");
-    return (sums->int_sums || sums->double_sums) && sums->row ? STATUS_OK : STATUS_FAILED;
+    return sums->double_sums && sums->row ? STATUS_OK : STATUS_FAILED;
 }
 
 /* Adds integers, a block of samples at a time: compilers vectorize loops of constant length at -O2, which
@@ -74,9 +74,9 @@ static void add_integers(struct accumulators *sums, const void *samples)
         uint16_t words[BLOCK_SAMPLES];
     } block = {.words = {0}};
     for (size_t first = 0; first < count; first += BLOCK_SAMPLES) {
-        const size_t some = count - first < BLOCK_SAMPLES ? count - first : BLOCK_SAMPLES;
+        const size_t in_block = count - first < BLOCK_SAMPLES ? count - first : BLOCK_SAMPLES;
         uint32_t *restrict to = sums->int_sums + first, values[BLOCK_SAMPLES];
-        memcpy(&block, (const unsigned char *)samples + first * size, some * size);
+        memcpy(&block, (const unsigned char *)samples + first * size, in_block * size);
         if (size == 1)
             for (int i = 0; i < BLOCK_SAMPLES; i++)
                 values[i] = block.bytes[i];
@@ -139,7 +139,7 @@ static enum status accumulators_add(void *state, struct run *run, const void *sa
     return STATUS_OK;
 }
 
-/* Computes `count` pixels from `first` on. */
+/* Computes `count` merged pixels from `first` on: a callback of merge_base_read. */
 static enum status accumulators_pixels(void *state, size_t first, size_t count, double *pixels,
                                        struct error *error)
 {

@@ -12,7 +12,8 @@
 #include "filters/resample.h"
 
 /* Pixels beyond the picture: zero (transparent if there is alpha), or by the border rule of --edge. In
- * pictures without alpha that are going to be merged (run.is_merged), zero means NaN: they do not count. */
+ * pictures without alpha that are going to be merged (run.is_merged), zero means NaN, which the merge
+ * ignores. */
 enum warp_outside { OUTSIDE_ZERO, OUTSIDE_EDGE };
 
 #define OUTSIDE_CHOICES "zero|edge"
@@ -34,7 +35,7 @@ struct warp_options {
     int resampler;    /* enum resampler */
     int outside;      /* enum warp_outside */
     bool antialias;   /* widen the filter if the picture shrinks */
-    bool copies;      /* set by a stage whose positions are whole numbers: copy samples */
+    bool copies;      /* do not interpolate; set by a stage whose positions are whole numbers */
     cl_float fill[4]; /* with copies and OUTSIDE_ZERO: channels of the pixels beyond the picture */
 };
 
@@ -79,8 +80,8 @@ void warp_print_size(FILE *file, const void *params);
 enum status warp_check(const char *what, const struct affine *affine, const struct warp_options *options,
                        const struct shape *out, struct error *error);
 
-/* Converts a map of luma positions into one of chroma positions. Keeps the siting: chroma samples on the left
- * luma samples of the input are on the left luma samples of the output, too. */
+/* Converts a map of luma positions into one of chroma positions. Keeps the siting: in the output, chroma
+ * samples have the same offset from luma samples as in the input. */
 struct affine warp_chroma_map(const struct affine *luma, const struct chroma *chroma);
 
 /* True if the map takes whole positions to whole positions, one to one: a shift by whole pixels, with or

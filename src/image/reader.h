@@ -21,8 +21,8 @@ struct reader;
 enum status reader_open(const char *path, const struct reader_options *options, struct reader **reader,
                         struct error *error);
 
-/* Opens another reader of the file of `reader`, which was opened with reader_options.reopens and may be
- * decoding in another thread. The file may have been a pipe. On failure *again is NULL. */
+/* Opens a second reader of the file that `reader` reads, perhaps in another thread. `reader` must have been
+ * opened with reader_options.reopens; its file may be a pipe. On failure *again is NULL. */
 enum status reader_open_again(const struct reader *reader, const struct reader_options *options,
                               struct reader **again, struct error *error);
 
@@ -50,26 +50,26 @@ uint64_t reader_memory(const struct reader *reader);
  * before the first row is read. Does nothing for other formats and the factor 1. */
 void reader_reduce(struct reader *reader, int factor);
 
-/* Reads the next `count` rows of the page to `rows`, `pitch` bytes apart. At most the rows that are left may
- * be read. */
+/* Reads the next `count` rows of the page to `rows`, `pitch` bytes apart. The page must have as many rows
+ * left. */
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
 
 /* Skips the next `count` rows. If the format cannot skip, decodes them to `scratch`, `pitch` bytes apart. */
 enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
                         struct error *error);
 
-/* Goes back to the first row of an uncompressed page. False: the page is compressed, the file cannot seek, or
- * rows were prefetched. */
+/* Goes back to the first row of an uncompressed page. Returns false if the page is compressed, the file
+ * cannot seek, or rows were prefetched. */
 bool reader_go_back(struct reader *reader);
 
 /* True if rows of the current page are copied from the file, so that reading them again is cheap. */
 bool reader_is_uncompressed(const struct reader *reader);
 
-/* After the last row: returns left_out and warning about the data after the picture, which is not decoded;
- * the other fields are empty. Of a pipe, only data that has arrived is examined. */
+/* After the last row: returns notes about data after the picture, which is not decoded. Only the fields
+ * left_out and warning are set. Of a pipe, only data that has arrived is examined. */
 const struct metadata *reader_trailing_warnings(struct reader *reader);
 
-/* True if some samples lost precision when they became floats of 32 bits. */
+/* True if some samples lost precision in the conversion to 32-bit floats. */
 bool reader_rounded(const struct reader *reader);
 
 /* Finds the smallest and the largest finite value of all colour channels (not alpha) in all pages to read,
@@ -91,8 +91,8 @@ enum status reader_examine(struct reader *reader, struct error *error);
  * reader_options.copies must be set. */
 enum status reader_copy(struct reader *reader, FILE *to, struct error *error);
 
-/* Decodes the page's first rows into at most `size` bytes of memory while go_on(context) is true. reader_read
- * then returns these rows, or the failure that ended them. */
+/* Decodes the page's first rows into at most `size` bytes of memory while go_on(context) is true. Later,
+ * reader_read returns these rows first; if decoding failed, it fails after them. */
 void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context);
 
 /* Begins the next page, after the last row of the current one. *more is false after the last page. */

@@ -5,7 +5,8 @@
  *     device image   reduce on the device ─▶ download ─▶ luma ─▶ gray plane
  *
  * Rows of a file are halved while they are decoded. Only a picture that must be turned is completely in
- * memory. The filter is a triangle two result pixels wide; nearly that, after several halvings.
+ * memory. Each halving filters by a triangle two of its result's pixels wide. Several together are
+ * nearly such a triangle for the final result.
  *
  * Known limit: hot pixels are suppressed only after the reduction (levels.c), which has spread them in large
  * pictures. As they do not move, they may outweigh a true shift of a few pixels. */
@@ -29,7 +30,7 @@ enum {
 /* Luma of display values (ITU-R BT.601). */
 static const double RED = 0.299, GREEN = 0.587, BLUE = 0.114;
 
-/* Returns the luma of a pixel with three colours; of others the first channel. */
+/* Returns the luma of a pixel with three colours, otherwise its first channel. */
 static double luma(const double *pixel, int colours)
 {
     return colours < 3 ? pixel[0] : RED * pixel[0] + GREEN * pixel[1] + BLUE * pixel[2];
@@ -65,19 +66,19 @@ static void encode_pixels(double *pixels, size_t count, size_t channels, bool al
 }
 
 /* Pixels of a row that are converted at a time: 8 KB on the stack. */
-enum { PIXELS = 256 };
+enum { PIXELS_AT_ONCE = 256 };
 
 /* Converts a row of samples. `linear`: they are linear light. */
 static void convert_row(const struct image_info *info, bool linear, const void *row, float *values,
                         float *weights)
 {
-    double pixels[PIXELS * TEXEL] = {0};
+    double pixels[PIXELS_AT_ONCE * TEXEL] = {0};
     const size_t width = info->width, channels = (size_t)info->channels;
-    const bool needs_alpha = info->alpha && !info->premultiplied; /* colours are not multiplied by it */
-    for (size_t x = 0; x < width; x += PIXELS) {
-        const size_t count = width - x < PIXELS ? width - x : PIXELS;
+    const bool needs_multiply = info->alpha && !info->premultiplied;
+    for (size_t x = 0; x < width; x += PIXELS_AT_ONCE) {
+        const size_t count = width - x < PIXELS_AT_ONCE ? width - x : PIXELS_AT_ONCE;
         sample_values(info->type, row, x * channels, count * channels, pixels);
-        for (size_t i = 0; i < (needs_alpha ? count : 0); i++)
+        for (size_t i = 0; needs_multiply && i < count; i++)
             for (size_t c = 0; c + 1 < channels; c++)
                 pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
         if (linear)
@@ -89,7 +90,7 @@ static void convert_row(const struct image_info *info, bool linear, const void *
 enum { MAX_HALVINGS = 6 };
 _Static_assert(MAX_FACTOR == 1 << MAX_HALVINGS, "a reduction of 2^n takes n halvings");
 
-/* Halves the rows of a file several times while they are read. */
+/* The state of halving a file's rows several times while they are read. */
 struct halver {
     struct reader *reader;
     struct image_info info; /* of the upright picture */
@@ -101,7 +102,7 @@ struct halver {
     uint32_t row;          /* next row of the upright picture */
 
     /* steps[0] halves the file's rows, steps[i] the result of steps[i - 1]. */
-    struct step {
+    struct halving {
         struct row_filter filter;
         struct gray_plane row; /* one source row */
         int rows_in, rows_out; /* number of rows so far */
@@ -128,8 +129,8 @@ static enum status read_upright_row(struct halver *halver, struct error *error)
     return STATUS_OK;
 }
 
-/* Computes the next row after `halvings` halvings. Calls itself for the source rows: three for the first row,
- * two for each later one. */
+/* Computes the next row after `halvings` halvings. Calls itself for the source rows: at most three for the
+ * first row, two for each later one. */
 static enum status next_row(struct halver *halver, int halvings, float *values, float *weights,
                             struct error *error)
 {
@@ -139,7 +140,7 @@ static enum status next_row(struct halver *halver, int halvings, float *values, 
             convert_row(&halver->info, false, halver->samples, values, weights);
         return status;
     }
-    struct step *step = &halver->steps[halvings - 1];
+    struct halving *step = &halver->steps[halvings - 1];
     for (; step->rows_in < row_filter_end(&step->filter, step->rows_out); step->rows_in++) {
         if (next_row(halver, halvings - 1, step->row.values, step->row.weights, error) != STATUS_OK)
             return STATUS_FAILED;
@@ -169,7 +170,7 @@ static enum status halver_make(struct halver *halver, struct reader *reader, con
                                 : STATUS_FAILED;
     }
     for (int i = 0; status == STATUS_OK && i < halvings; i++) {
-        struct step *step = &halver->steps[i];
+        struct halving *step = &halver->steps[i];
         status = gray_plane_make(&step->row, width, 1, error);
         if (status == STATUS_OK)
             status = row_filter_make(&step->filter, &gray_halving, width, height, error);
@@ -256,8 +257,8 @@ struct download {
     const float *samples;
     size_t pixel, row, plane; /* distances in floats */
     struct image_info info;   /* of a row of interleaved samples */
-    bool linear;
-    struct gray_plane *gray; /* the result */
+    bool linear;              /* samples are linear light */
+    struct gray_plane *gray;  /* the result */
 };
 
 /* Converts a block of rows (for thread_pool_each). */

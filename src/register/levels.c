@@ -87,8 +87,8 @@ static int first_row(const struct row_filter *filter, int y)
     return first > 0 ? first : 0;
 }
 
-/* Filters one block of output rows (for thread_pool_each). Its first source rows are filtered along x for the
- * block above, too, as blocks do not wait for each other. */
+/* Filters one block of output rows (for thread_pool_each). Neighbouring blocks share some source rows; both
+ * filter them along x, as blocks do not wait for each other. */
 static enum status filter_block(void *context, int index, struct error *error)
 {
     const struct filter_job *job = context;
@@ -119,7 +119,7 @@ static enum status gray_plane_filter(struct thread_pool *workers, const struct l
 }
 
 /* Replaces values by their weighted means under a Gaussian of `sigma` pixels, which is cut off at 3.5 sigma.
- * Weights are unchanged. The sum of the taps may be any, as row filters divide by the sum of weights. */
+ * Weights are unchanged. The taps need not sum to 1, as row filters divide by the sum of weights. */
 static enum status gray_plane_smooth(struct thread_pool *workers, struct gray_plane *gray, double sigma,
                                      struct error *error)
 {
@@ -152,12 +152,12 @@ static enum status find_detail(struct thread_pool *workers, const struct gray_pl
     return status;
 }
 
-/* Returns a pixel clipped to [min - range, max + range] of its eight neighbours, where range = max - min.
- * That limits hot and dead pixels of a sensor, which stay in place while the picture moves, and cosmic rays.
- * Stars with a width of 1.5 pixels are unchanged. Tried and lost: a 3x3 median, which removes such stars;
- * clipping to [min, max], with which 2 of 24 star fields with hot pixels are aligned wrongly. `left` and
- * `right` are the offsets of the neighbouring columns. */
-static float limit_to(const float *above, const float *here, const float *below, int left, int right)
+/* Returns pixel *here clipped to [min - range, max + range] of its eight neighbours, where range = max - min.
+ * `left` and `right` are the offsets of the neighbouring columns. This limits hot and dead pixels of a
+ * sensor, which stay in place while the picture moves, and cosmic rays. Stars with a width of 1.5 pixels are
+ * unchanged. Tried and lost: a 3x3 median, which removes such stars; clipping to [min, max], with which 2 of
+ * 24 star fields with hot pixels are aligned wrongly. */
+static float limit_pixel(const float *above, const float *here, const float *below, int left, int right)
 {
     const float around[] = {above[left], above[0],    above[right], here[left],
                             here[right], below[left], below[0],     below[right]};
@@ -184,10 +184,10 @@ static enum status limit_block(void *context, int index, struct error *error)
         const float *here = from->values + (size_t)y * width, *above = y > 0 ? here - width : here + width,
                     *below = y + 1 < from->height ? here + width : here - width;
         float *to = job->to->values + (size_t)y * width;
-        to[0] = limit_to(above, here, below, 1, 1);
+        to[0] = limit_pixel(above, here, below, 1, 1);
         for (size_t x = 1; x + 1 < width; x++)
-            to[x] = limit_to(above + x, here + x, below + x, -1, 1);
-        to[width - 1] = limit_to(above + width - 1, here + width - 1, below + width - 1, -1, -1);
+            to[x] = limit_pixel(above + x, here + x, below + x, -1, 1);
+        to[width - 1] = limit_pixel(above + width - 1, here + width - 1, below + width - 1, -1, -1);
     }
     return STATUS_OK;
 }
@@ -243,9 +243,8 @@ static bool is_coarsest(const struct levels *levels, const struct levels *refere
            last->width < MIN_HALVED_SIDE || last->height < MIN_HALVED_SIDE;
 }
 
-/* Sets the weights of the outer `border` pixels to 0. There the filters' means are of pixels that are mostly
- * further inside. With these pixels very smooth pictures were aligned 0.1 to 0.4 pixels off, without them at
- * most 0.02. */
+/* Sets the weights of the outer `border` pixels to 0: there, filters average mostly pixels further inside.
+ * With these pixels very smooth pictures were aligned 0.1 to 0.4 pixels off, without them at most 0.02. */
 static void ignore_border(struct gray_plane *gray, int border)
 {
     const size_t width = (size_t)gray->width;

@@ -66,7 +66,7 @@ struct equations {
 
     /* For the uncertainty. */
     double spread[MAX_UNKNOWNS][MAX_UNKNOWNS]; /* sum of b b^T, where b is the right side of a block */
-    double noise[MAX_UNKNOWNS][MAX_UNKNOWNS];  /* part of `matrix` due to noise, over noise_in_slopes */
+    double noise[MAX_UNKNOWNS][MAX_UNKNOWNS];  /* part of `matrix` due to noise, divided by noise_in_slopes */
     int blocks;                                /* number of blocks with a positive correlation */
 
     /* Numerators and denominators of match.agreement and match.covered. */
@@ -95,7 +95,7 @@ struct block {
 };
 
 /* Statistics of a block. A pixel's weight is the product of its weights in both pictures. */
-struct agreement {
+struct block_statistics {
     float whole;          /* sum of weights if the picture were the reference */
     float count;          /* sum of weights; 0 if the picture covers too little */
     float mean_a, mean_b; /* of the reference and the picture */
@@ -122,7 +122,7 @@ static void find_weights(const struct refiner *refiner, const struct block *bloc
 
 /* Computes a block's statistics. All but `whole` are 0 if the picture covers less than half of the block.
  * Sums are of differences from the middle pixel, for which float is exact enough. */
-static struct agreement compare_block(const struct refiner *refiner, const struct block *block)
+static struct block_statistics compare_block(const struct refiner *refiner, const struct block *block)
 {
     const struct gray_plane *gray = &refiner->reference->gray;
     const size_t pitch = (size_t)gray->width;
@@ -151,18 +151,18 @@ static struct agreement compare_block(const struct refiner *refiner, const struc
         }
     const float count = add_up(n);
     if (!(count > 0.5F * add_up(whole)))
-        return (struct agreement){.whole = add_up(whole)};
+        return (struct block_statistics){.whole = add_up(whole)};
     const float mean_a = add_up(a) / count, mean_b = add_up(b) / count;
     const float variance_a = fmaxf(add_up(aa) / count - mean_a * mean_a, 0) + MIN_VARIANCE;
     const float variance_b = fmaxf(add_up(bb) / count - mean_b * mean_b, 0) + MIN_VARIANCE;
-    return (struct agreement){.whole = add_up(whole),
-                              .count = count,
-                              .mean_a = pivot_a + mean_a,
-                              .mean_b = pivot_b + mean_b,
-                              .gain = sqrtf(variance_a / variance_b),
-                              .correlation =
-                                  (add_up(ab) / count - mean_a * mean_b) / sqrtf(variance_a * variance_b),
-                              .variance = variance_a};
+    const float covariance = add_up(ab) / count - mean_a * mean_b;
+    return (struct block_statistics){.whole = add_up(whole),
+                                     .count = count,
+                                     .mean_a = pivot_a + mean_a,
+                                     .mean_b = pivot_b + mean_b,
+                                     .gain = sqrtf(variance_a / variance_b),
+                                     .correlation = covariance / sqrtf(variance_a * variance_b),
+                                     .variance = variance_a};
 }
 
 /* Computes the derivative of the reference by each unknown, at LANES neighbouring pixels. x and y are in
@@ -173,21 +173,21 @@ static struct agreement compare_block(const struct refiner *refiner, const struc
  *     similarity   and scale:       Rx x + Ry y
  *     affine       tx, ty and the matrix: Rx x, Rx y, Ry x, Ry y */
 static void find_derivatives(enum model model, const float *x, float y, const float *across,
-                             const float *down, float unknown[][LANES])
+                             const float *down, float derivatives[][LANES])
 {
     for (int i = 0; i < LANES; i++) {
-        unknown[0][i] = across[i];
-        unknown[1][i] = down[i];
+        derivatives[0][i] = across[i];
+        derivatives[1][i] = down[i];
     }
     for (int i = 0; i < LANES && (model == MODEL_RIGID || model == MODEL_SIMILARITY); i++)
-        unknown[2][i] = down[i] * x[i] - across[i] * y;
+        derivatives[2][i] = down[i] * x[i] - across[i] * y;
     for (int i = 0; i < LANES && model == MODEL_SIMILARITY; i++)
-        unknown[3][i] = across[i] * x[i] + down[i] * y;
+        derivatives[3][i] = across[i] * x[i] + down[i] * y;
     for (int i = 0; i < LANES && model == MODEL_AFFINE; i++) {
-        unknown[2][i] = across[i] * x[i];
-        unknown[3][i] = across[i] * y;
-        unknown[4][i] = down[i] * x[i];
-        unknown[5][i] = down[i] * y;
+        derivatives[2][i] = across[i] * x[i];
+        derivatives[3][i] = across[i] * y;
+        derivatives[4][i] = down[i] * x[i];
+        derivatives[5][i] = down[i] * y;
     }
 }
 
@@ -195,12 +195,12 @@ static void find_derivatives(enum model model, const float *x, float y, const fl
 struct block_sums {
     float matrix[MAX_UNKNOWNS][MAX_UNKNOWNS][LANES]; /* of g g^T */
     float right[MAX_UNKNOWNS][LANES];                /* of g e */
-    float unknown[MAX_UNKNOWNS][LANES];              /* of g */
+    float derivatives[MAX_UNKNOWNS][LANES];          /* of g */
 };
 
 /* Adds the pixels of a block to the sums. The residual is gain (I - mean of I) - (R - mean of R). */
 static void sum_block(const struct refiner *refiner, const struct block *block,
-                      const struct agreement *agreement, struct block_sums *sums)
+                      const struct block_statistics *statistics, struct block_sums *sums)
 {
     const struct level *reference = refiner->reference;
     const struct frame *frame = &refiner->frame;
@@ -209,31 +209,32 @@ static void sum_block(const struct refiner *refiner, const struct block *block,
         for (int x = 0; x < block->width; x += LANES) {
             const size_t at = (size_t)y * (size_t)reference->gray.width + (size_t)(block->x + x);
             const float *values = reference->gray.values + at, *sampled = refiner->sampled.values + at;
-            float places[LANES], unknown[MAX_UNKNOWNS][LANES], left[LANES], weight[LANES];
+            float frame_x[LANES], derivatives[MAX_UNKNOWNS][LANES], residual[LANES], weight[LANES];
             find_weights(refiner, block, x, at, weight);
             for (int i = 0; i < LANES; i++) {
-                places[i] = ((float)(block->x + x + i) - centre) * step;
-                left[i] =
-                    agreement->gain * (sampled[i] - agreement->mean_b) - (values[i] - agreement->mean_a);
+                frame_x[i] = ((float)(block->x + x + i) - centre) * step;
+                residual[i] =
+                    statistics->gain * (sampled[i] - statistics->mean_b) - (values[i] - statistics->mean_a);
             }
-            find_derivatives(refiner->model, places, (float)((y - frame->y) / frame->unit),
-                             reference->across + at, reference->down + at, unknown);
+            find_derivatives(refiner->model, frame_x, (float)((y - frame->y) / frame->unit),
+                             reference->across + at, reference->down + at, derivatives);
             for (int a = 0; a < refiner->unknowns; a++) {
                 float weighted[LANES];
                 for (int i = 0; i < LANES; i++) {
-                    weighted[i] = weight[i] * unknown[a][i];
-                    sums->unknown[a][i] += weighted[i];
-                    sums->right[a][i] += weighted[i] * left[i];
+                    weighted[i] = weight[i] * derivatives[a][i];
+                    sums->derivatives[a][i] += weighted[i];
+                    sums->right[a][i] += weighted[i] * residual[i];
                 }
                 for (int b = 0; b <= a; b++)
                     for (int i = 0; i < LANES; i++)
-                        sums->matrix[a][b][i] += weighted[i] * unknown[b][i];
+                        sums->matrix[a][b][i] += weighted[i] * derivatives[b][i];
             }
         }
 }
 
-/* Adds the part of a block's matrix that is due to noise, over noise_in_slopes. `squares` is the sum of the
- * squared noise, times the block's weight. An approximation: all slopes are taken at the block's centre. */
+/* Adds the part of a block's matrix that is due to noise, divided by noise_in_slopes. `squares` is the sum of
+ * the squared noise, times the block's weight. Approximates the positions of all pixels by the block's
+ * centre. */
 static void add_noise(const struct refiner *refiner, const struct block *block, double squares,
                       struct equations *equations)
 {
@@ -253,24 +254,24 @@ static void add_noise(const struct refiner *refiner, const struct block *block, 
 /* Adds a block, times its weight, to the equations. The mean of each derivative in the block is subtracted,
  * as the block's offset is unknown. */
 static void add_block(const struct refiner *refiner, const struct block *block,
-                      const struct agreement *agreement, struct equations *equations)
+                      const struct block_statistics *statistics, struct equations *equations)
 {
-    const double squared = (double)agreement->correlation * (double)agreement->correlation;
-    const double weight = squared / ((1 - squared + (double)INTERPOLATION) * (double)agreement->variance);
+    const double squared = (double)statistics->correlation * (double)statistics->correlation;
+    const double weight = squared / ((1 - squared + (double)INTERPOLATION) * (double)statistics->variance);
     struct block_sums sums = {.right = {{0}}};
-    double unknown[MAX_UNKNOWNS], right[MAX_UNKNOWNS];
-    sum_block(refiner, block, agreement, &sums);
+    double derivatives[MAX_UNKNOWNS], right[MAX_UNKNOWNS];
+    sum_block(refiner, block, statistics, &sums);
     equations->blocks++;
     add_noise(refiner, block,
-              weight * (double)(agreement->count * (1 - agreement->correlation) * agreement->variance),
+              weight * (double)(statistics->count * (1 - statistics->correlation) * statistics->variance),
               equations);
     for (int a = 0; a < refiner->unknowns; a++) {
-        unknown[a] = (double)add_up(sums.unknown[a]);
+        derivatives[a] = (double)add_up(sums.derivatives[a]);
         right[a] = weight * (double)add_up(sums.right[a]);
         equations->right[a] += right[a];
         for (int b = 0; b <= a; b++) {
             equations->matrix[a][b] += weight * ((double)add_up(sums.matrix[a][b]) -
-                                                 unknown[a] * unknown[b] / (double)agreement->count);
+                                                 derivatives[a] * derivatives[b] / (double)statistics->count);
             equations->spread[a][b] += right[a] * right[b];
         }
     }
@@ -302,17 +303,18 @@ static enum status sum_band(void *context, int index, struct error *error)
     *equations = (struct equations){.covered = 0};
     for (int x = 0; x < width; x += side) {
         const struct block block = {x, top, x + side < width ? side : width - x, height};
-        const struct agreement agreement = compare_block(refiner, &block);
-        equations->whole += (double)agreement.whole;
-        if (!(agreement.count > 0))
+        const struct block_statistics statistics = compare_block(refiner, &block);
+        const float r = statistics.correlation;
+        equations->whole += (double)statistics.whole;
+        if (!(statistics.count > 0))
             continue;
-        const double structure = (double)(agreement.count * sqrtf(agreement.variance));
+        const double structure = (double)(statistics.count * sqrtf(statistics.variance));
         equations->structure += structure;
-        equations->covered += (double)agreement.count;
-        if (!(agreement.correlation > 0))
+        equations->covered += (double)statistics.count;
+        if (!(r > 0))
             continue;
-        equations->agreement += structure * (double)(agreement.correlation * sqrtf(agreement.correlation));
-        add_block(refiner, &block, &agreement, equations);
+        equations->agreement += structure * (double)(r * sqrtf(r));
+        add_block(refiner, &block, &statistics, equations);
     }
     return STATUS_OK;
 }

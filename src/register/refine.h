@@ -46,15 +46,15 @@ void sample_rows(const struct gray_plane *picture, const struct affine *affine, 
 
 /* ---------------------------------------------------------------- search.c */
 
-enum { MAX_MATCHES = 4096 };
+enum { MAX_MATCHES = 4096 }; /* of search_matches */
 
 /* Rotations of up to 30 degrees, and all others. Most pictures need only the first range, a sixth of the
  * work. */
 enum rotation_range { ROTATIONS_SMALL, ROTATIONS_LARGE, ROTATION_RANGES };
 
-/* Finds the best shifts for every rotation and scale that the model has: scales from 0.72 to 1.38, shifts of
- * at least half of the reference, limited by the canvas (search.c). Stores *count matches, the best one
- * first, in an array with room for MAX_MATCHES, and sets only their affine and score. */
+/* Finds the best shifts for every rotation and scale that the model has: scales from 0.72 to 1.38, shifts up
+ * to half of the reference, or more if the canvas (search.c) is large enough. Stores *count matches, the best
+ * one first, in an array with room for MAX_MATCHES, and sets only their affine and score. */
 enum status search_matches(struct thread_pool *workers, enum model model, enum rotation_range range,
                            const struct levels *reference, const struct levels *picture,
                            struct match *matches, int *count, struct error *error);

@@ -66,7 +66,7 @@ struct canvas {
     double *weights, *squares; /* summed-area tables of weights and values^2: one row and column larger */
     struct peak peaks[SHIFTS]; /* the highest correlations, unsorted */
     int count, max_count;      /* number of peaks */
-    double threshold;          /* lower correlations are not added */
+    double threshold;          /* only higher correlations are added */
 };
 
 /* The input and output of all threads. A thread writes only its rotation's part of matches and counts. */
@@ -79,7 +79,7 @@ struct search {
     struct steps steps;
     int max_peaks;             /* for each rotation and scale */
     struct match *matches;     /* steps.scales * max_peaks for each rotation */
-    int counts[MAX_ROTATIONS]; /* matches of each rotation */
+    int counts[MAX_ROTATIONS]; /* number of matches of each rotation */
 };
 
 /* Allocates a canvas for one thread. The caller frees it, also on failure. */
@@ -103,8 +103,8 @@ static void canvas_free(struct canvas *canvas)
     free(canvas->weights);
 }
 
-/* Resamples the picture onto the canvas and computes the summed-area tables. `affine` maps pixels of the
- * reference to the picture. */
+/* Resamples the picture's detail onto the canvas and computes the summed-area tables. `affine` maps pixels of
+ * the reference to the picture. */
 static void canvas_draw(struct canvas *canvas, const struct search *search, struct affine affine)
 {
     const struct gray_plane *detail = &canvas->detail;
@@ -157,7 +157,7 @@ static void add_peak(struct canvas *canvas, struct peak peak)
 }
 
 /* Finds the highest correlations of a canvas. `products` has the sum of R I for each shift. The sum of R^2
- * includes pixels that the picture does not cover: otherwise narrow strips would agree by chance. */
+ * includes pixels that the picture does not cover: without them narrow strips would agree by chance. */
 static void find_peaks(struct canvas *canvas, const struct search *search, const float *products)
 {
     const double min_weight = MIN_COVERED * search->weight;
@@ -209,6 +209,7 @@ static struct affine centred_map(const struct gray_plane *reference, const struc
 
 int compare_matches(const void *a, const void *b)
 {
+    /* Scores are exchanged below, as the highest comes first. */
     const struct match *first = a, *second = b;
     const double firsts[] = {second->score, first->affine.xx, first->affine.xy, first->affine.x,
                              first->affine.y},
@@ -297,8 +298,8 @@ static enum status search_make(struct search *search, struct error *error)
     search->spectrum = allocate(count * 2 * sizeof *search->spectrum, "spectra of brightness", error);
     if (!search->spectrum)
         return STATUS_FAILED;
-    /* The reference at the canvas' top left, divided by the number of pixels, by which the two transforms
-     * multiply. */
+    /* Put the reference at the canvas' top left. Divide it by the number of pixels: that is the factor of a
+     * forward and an inverse transform. */
     float *plane = allocate_zeroed(count, 2 * sizeof *plane, "spectra of brightness", error);
     if (!plane)
         return STATUS_FAILED;

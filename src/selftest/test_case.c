@@ -23,7 +23,7 @@
 static const char xyz_profile[280] =
     "\0\0\1\30\0\0\0\0\2\0\0\0prtr"                                         /* size, version, printer */
     "RGB XYZ \0\0\0\0\0\0\0\0\0\0\0\0"                                      /* RGB to XYZ */
-    "acsp\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"          /* the mark */
+    "acsp\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"          /* signature */
     "\0\0\366\326\0\1\0\0\0\0\323-\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" /* D50 */
     "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
     "\0\0\0\2A2B0\0\0\0\234\0\0\0|" /* two tags that share their data */
@@ -118,6 +118,7 @@ static uint32_t murmur_mix(uint32_t number)
     return number ^ number >> 16;
 }
 
+/* Converts pseudo-random bits to a sample. `pyramid`: the sample is a coefficient. */
 static void write_sample(enum sample_type type, uint32_t bits, bool pyramid, unsigned char *to)
 {
     const uint16_t upper = (uint16_t)(bits >> 16), half = (uint16_t)(0x3800 | bits >> 22); /* from 0.5 to 1 */
@@ -154,6 +155,7 @@ static void write_samples(const struct test_case *test_case, enum sample_type ty
         bool alpha = test_case->alpha && i % channels == channels - 1;
         bool hole = alpha && i / channels % HOLE_INTERVAL == HOLE_INTERVAL - 1;
         uint32_t bits = murmur_mix((uint32_t)i + 1);
+        /* For alpha, bit 31 makes the sample at least a half, and bit 0 keeps it from being denormal. */
         write_sample(part, bits | (alpha ? 0x80000001u : 0), test_case->levels > 0, to);
         if (hole)
             memset(to, 0, sample_size(part));
@@ -224,8 +226,8 @@ enum status test_case_chain(const struct test_case *test_case, struct chain *cha
     return add_stage(test_case, chain, test_case->value, error);
 }
 
-/* Generates the image, or a page of the pyramid's coefficient file. *written is the number of samples so far,
- * to which the page's samples are added. */
+/* Generates the image, or a page of the pyramid's coefficient file. *written is the number of samples of
+ * earlier pages; the page's samples are counted in addition. */
 static enum status make_input(const struct test_case *test_case, const struct shape *shape, int page,
                               size_t *written, struct input_page *input, struct error *error)
 {

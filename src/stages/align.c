@@ -16,18 +16,17 @@
  *     (key)   └─ map of 3 ─ third ◀─── map of 4 to 3 ─ fourth        map of 4 = map of 4 to 3 after map of 3
  *                          (next key)
  *
- * The first key is the first input. If a picture does not match the key well, it is registered to the last
- * picture that did, which then becomes the key. An input that matches neither is left out. Registering each
- * picture to the one before it added up errors: of 300 frames of 320x240 that drift by 120 pixels, the last
- * ones were 1.7 pixels off, with keys 0.1.
+ * The first key is the first input. A picture that does not match the key well is also registered to the last
+ * picture that was not left out. If that match is better, the last picture becomes the key. An input that
+ * matches neither is left out. Registering each picture to the one before it added up errors: of 300 frames
+ * of 320x240 that drift by 120 pixels, the last ones were 1.7 pixels off, with keys 0.1.
  *
  * Registration compares display values, also with --linear. The warp then moves the chain's values.
  *
  * Nearly all time is the host's: a further picture of 12 MP takes 0.32 s on 16 cores, of which the kernels of
  * an H100 take 0.6 ms. The phases of dual-tree coefficients (H. Chen and N. Kingsbury, 2012) are not needed:
- * intensities reach a few hundredths of a pixel. Tried and lost: refining the places of the second search,
- * for all rotations, on all levels; the coarsest level is enough to judge them (src/register/registration.c).
- */
+ * intensities reach a few hundredths of a pixel. Tried and lost: refining the matches with large rotations on
+ * all levels; the coarsest level is enough to judge them (find_candidates of src/register/registration.c). */
 #include "base/exact.h"
 #include "base/files.h"
 #include "base/sums.h"
@@ -74,7 +73,7 @@ static int reference_word(const struct align *align)
     return i;
 }
 
-/* Prints a checksum: outputs depend on the reference's content, not on its name. */
+/* Prints the word, or a checksum of the file: outputs depend on its content, not on its name. */
 static void print_reference(FILE *file, const void *params)
 {
     const struct align *align = params;
@@ -151,6 +150,7 @@ static enum status read_reference(struct align *align, const char *path, const s
         status = fail(error, STATUS_FAILED, "%s: is %dx%d; nothing can be aligned to less than %dx%d pixels",
                       path, align->width, align->height, MIN_SIDE, MIN_SIDE);
     if (status == STATUS_OK) {
+        /* Values and weights are adjacent. */
         align->hash = hash_bytes(HASH_START, gray.values,
                                  2 * (size_t)gray.width * (size_t)gray.height * sizeof *gray.values);
         status = levels_make(&workers, align->levels, &gray, align->reduction, NULL, error);
@@ -160,7 +160,7 @@ static enum status read_reference(struct align *align, const char *path, const s
     return status;
 }
 
-/* Reads the reference if it is a file. A word is the business of align_prepare_series. */
+/* Reads the reference if it is a file. align_prepare_series reads one that is an input. */
 static enum status align_prepare(void *params, const struct settings *settings, struct error *error)
 {
     struct align *align = params;
@@ -173,8 +173,8 @@ static enum status align_prepare(void *params, const struct settings *settings, 
     return read_reference(align, align->path, settings, error);
 }
 
-/* The pictures to which the next input of a series is registered. The series' grid is the first
- * picture's. */
+/* The pictures to which the next input of a series is registered. The grid of the series is that of its first
+ * picture. */
 struct series_keys {
     struct levels key;      /* pyramid of the key */
     struct affine key_map;  /* from the series' grid to the key */
@@ -202,9 +202,9 @@ static enum status register_to(const struct align *align, struct thread_pool *wo
 
 /* Registers a picture to the key, or if they do not match well, to the last picture. If that match is better,
  * the last picture becomes the key. */
-static enum status register_gray(const struct align *align, struct thread_pool *workers,
-                                 struct series_keys *keys, const struct gray_plane *gray,
-                                 struct registration *found, struct error *error)
+static enum status register_to_keys(const struct align *align, struct thread_pool *workers,
+                                    struct series_keys *keys, const struct gray_plane *gray,
+                                    struct registration *found, struct error *error)
 {
     struct levels last_levels = {.count = 0};
     struct gray_plane copy = {.width = 0};
@@ -230,7 +230,8 @@ static enum status register_gray(const struct align *align, struct thread_pool *
 }
 
 /* Registers the next file of a series. The first one that can be read is the first key. *found becomes the
- * map from the series' grid to the file; it does not change if the file needs another reduction. */
+ * map from the series' grid to the file. It is unchanged if the file cannot be read or needs another
+ * reduction than the first one. */
 static enum status register_next(struct align *align, const char *path, const struct settings *settings,
                                  struct thread_pool *workers, struct series_keys *keys,
                                  struct registration *found, struct error *error)
@@ -248,7 +249,7 @@ static enum status register_next(struct align *align, const char *path, const st
         return levels_make(workers, &keys->key, &gray, reduction, NULL, error);
     }
     if (status == STATUS_OK && reduction == align->reduction)
-        status = register_gray(align, workers, keys, &gray, found, error);
+        status = register_to_keys(align, workers, keys, &gray, found, error);
     if (status == STATUS_OK && found->confidence >= align->confidence) {
         gray_plane_free(&keys->last);
         keys->last = gray;
@@ -259,8 +260,8 @@ static enum status register_next(struct align *align, const char *path, const st
     return status;
 }
 
-/* Registers the inputs one after the other. Errors of a file are dropped, as it fails again when the stack
- * opens it. */
+/* Registers the inputs one after the other. The error of a file is dropped unless memory ran out: the file
+ * fails again when the stack opens it. */
 static enum status register_series(struct align *align, const struct settings *settings,
                                    const struct input_series *inputs, struct error *error)
 {
@@ -269,15 +270,15 @@ static enum status register_series(struct align *align, const struct settings *s
     enum status status = STATUS_OK;
     thread_pool_open(&workers, settings->jobs > 0 ? settings->jobs : processors_available());
     for (size_t i = 0; i < inputs->count; i++) {
-        struct error unused = {.text = ""};
+        struct error file_error = {.text = ""};
         if (strcmp(inputs->paths[i], "-") == 0) {
             status = fail(error, STATUS_USAGE, "previous reads inputs twice, and standard input cannot be");
             break;
         }
         status = register_next(align, inputs->paths[i], settings, &workers, &keys, &align->registrations[i],
-                               &unused);
-        if (status != STATUS_OK && unused.is_out_of_memory) {
-            *error = unused;
+                               &file_error);
+        if (status != STATUS_OK && file_error.is_out_of_memory) {
+            *error = file_error;
             break;
         }
         status = STATUS_OK;
@@ -326,7 +327,6 @@ static enum status align_prepare_series(void *params, const struct settings *set
     return status;
 }
 
-/* Frees the levels of the reference. */
 static void align_release(void *params)
 {
     struct align *align = params;
@@ -363,8 +363,8 @@ static struct stage_caps align_caps(const void *params)
                                .relative_cost = 6};
 }
 
-/* Downloads the picture's brightness and registers it. With `previous` this was done in advance. In a dry
- * run, or without a reference, the result is the identity. */
+/* Downloads the picture's brightness and registers it. With `previous` returns the map that was found in
+ * advance. In a dry run, or without a reference, returns the identity. */
 static enum status align_find(struct run *run, const struct align *align, const struct value *in,
                               struct registration *found, struct error *error)
 {

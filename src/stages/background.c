@@ -6,8 +6,8 @@
  *   tophat   the picture minus its opening by a square (filters/extrema.h)
  *   divide   the picture divided by its Gaussian blur (filters/gaussian.h); missing values have weight 0. In
  *            slices a wide blur's coarse grid comes from an analysis pass: A4 at 600 dpi through --deskew,
- *            this stage and --threshold sauvola takes 0.73 s of processor time and 135 MB; with
- *            a halo in each slice 0.59 s and 309 MB, in lower slices 0.89 s and 205 MB
+ *            this stage and --threshold sauvola takes 0.73 s of processor time and 135 MB. Tried and
+ *            lost: a halo for each slice, 0.59 s and 309 MB, or 0.89 s and 205 MB in slices of fewer rows
  *
  * With light=yes, brightness is negated first for ball; tophat uses the closing; divide maps equal brightness
  * to white instead of half of full scale.
@@ -44,7 +44,7 @@ struct background {
     double counts;            /* for BALL: height of full scale in pixels */
 };
 
-/* The largest radius in pixels, as for --blur. A ball of it reaches 75 reduced pixels. */
+/* The largest radius in pixels, as for --blur. A ball of this radius reaches 75 reduced pixels. */
 enum { MAX_RADIUS = 1000 };
 
 /* Returns why counts= has no effect, or NULL. */
@@ -162,21 +162,22 @@ static struct interval reduced_rows(const struct ball *ball, int height, struct 
 }
 
 /* Enqueues one pass of kernels/ball.cl. The output is `margin` pixels larger on each side; a negative margin
- * makes it smaller. */
+ * makes it smaller. `ball_args` is the kernel's struct ball. */
 static enum status ball_roll(struct run *run, const struct ball *ball, cl_mem heights, int margin,
                              const struct planes *src, struct interval rows, struct planes *dst,
                              struct error *error)
 {
     const struct {
         cl_int reach, shift;
-    } by = {ball->reach, -margin};
+    } ball_args = {ball->reach, -margin};
     if (run_scratch(run, src->width + 2 * margin, src->height + 2 * margin, rows, 1, src->channels, dst,
                     error) != STATUS_OK)
         return STATUS_FAILED;
     struct kernel_launch work = run_work(run, "ball", "roll", dst);
     work.vector_width = VECTOR_WINDOW;
     work.calls_noinline = true;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(heights), ARG(by));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(heights),
+                  ARG(ball_args));
 }
 
 /* Enqueues the four steps of the rolling ball, with these rows:
@@ -214,10 +215,11 @@ static enum status subtract_ball(struct run *run, const struct background *backg
 
     /* An erosion with the ball, then a dilation. */
     if (upload_heights(run, &ball, background->counts, &heights, error) != STATUS_OK ||
-        ball_roll(run, &ball, heights, ball.reach, &reduced, centre_rows, &centres, error) != STATUS_OK ||
-        ball_roll(run, &ball, heights, -ball.reach, &centres, surface_rows, &surface, error) != STATUS_OK)
+        ball_roll(run, &ball, heights, ball.reach, &reduced, centre_rows, &centres, error) != STATUS_OK)
         return STATUS_FAILED;
-    run_scratch_release(run, &centres);
+    run_scratch_release(run, &reduced); /* `surface` may use its memory */
+    if (ball_roll(run, &ball, heights, -ball.reach, &centres, surface_rows, &surface, error) != STATUS_OK)
+        return STATUS_FAILED;
 
     /* Interpolation and subtraction. */
     work = run_work(run, "background", "subtract_background", dst);
@@ -243,7 +245,7 @@ static enum status subtract_opening(struct run *run, const struct background *ba
 }
 
 /* Divides the picture by its blur. If values are missing, they are filled with 0, and the blur is normalised
- * by the blur of the weights (1, or 0 where a value is missing). */
+ * by the blur of the weights: alpha (1 without alpha), or 0 if the value is missing. */
 static enum status divide_by_blur(struct run *run, const struct background *background,
                                   const struct value *in, const struct value *out, struct error *error)
 {
@@ -288,9 +290,9 @@ static enum status divide_by_blur(struct run *run, const struct background *back
 
 /* ---------------------------------------------------------------- the stage */
 
-/* True if slices need an analysis pass, for the coarse grid of divide. Without it, slices had a halo of 5
- * RADIUS rows on each side, which the stages before would compute, too. Floats have none, as missing values
- * would change the weights of the grid. */
+/* True if slices need an analysis pass: for divide with a wide blur (x_weights is NULL), which has a coarse
+ * grid. Without the pass each slice would need 5 RADIUS more rows on each side, also of the stages before.
+ * Not for floats, as missing values would change the weights of the grid. */
 static bool background_needs_grid(const void *params, const struct shape *in)
 {
     const struct background *background = params;
@@ -310,7 +312,7 @@ static struct interval background_rows(const void *params, const struct shape *i
         return out;
     if (background->method == DIVIDE)
         return gaussian_rows(params, in, out);
-    /* Rows of blocks: the surface needs twice the reach more, for the dilation and the erosion. */
+    /* In rows of blocks. Dilation and erosion each need `reach` more rows on both sides. */
     const struct ball ball = ball_make(background);
     const int blocks = ceil_div(in->height, ball.factor);
     struct interval rows = reduced_rows(&ball, blocks, out);

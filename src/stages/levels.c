@@ -3,8 +3,8 @@
  *     dst = clip((src - black) / (white - black), 0, 1) ^ (1 / gamma)
  *
  * With `auto`, black and white come from the histogram of the whole picture (filters/histogram.h), before its
- * slices are processed: at each end `clip` percent of the samples are beyond them, as in Pillow's
- * ImageOps.autocontrast. As each picture has its own values, there are no groups then.
+ * slices are processed. At most `clip` percent of the samples are below black, and at most as many above
+ * white, as in Pillow's ImageOps.autocontrast. As each picture has its own values, there are no groups then.
  *
  * Unlike most stages this one clips its results, as negative numbers have no real powers. Colour is
  * premultiplied by alpha: the kernel scales black and white by alpha, too, instead of dividing. */
@@ -20,7 +20,7 @@ struct levels {
     double gamma;                          /* above 1 makes midtones lighter */
 };
 
-/* Parses "auto" or "BLACK,WHITE". Both must differ, even after rounding to float. */
+/* Parses "auto" or "BLACK,WHITE". BLACK and WHITE must differ, even after rounding to float. */
 static enum status parse_ends(const char *text, void *field, struct error *error)
 {
     struct amounts ends;
@@ -112,7 +112,7 @@ static enum status levels_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
-/* Fails if numbers and percentages are one value, such as 255,100% in 8 bit. */
+/* Fails if a number and a percentage are the same value, such as 255,100% in 8 bit. */
 static enum status levels_shape(const void *params, const struct shape *in, struct shape *out,
                                 struct error *error)
 {
@@ -135,6 +135,12 @@ static enum status run_levels(struct run *run, const void *params, const struct 
     float ends[8];
     cl_float4 black, gain;
     enum status status = levels->search.find ? histogram_search(run, params, in, ends, error) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = run_output(run, out, error);
+    if (status != STATUS_OK)
+        return status;
+    if (levels->search.find)
+        histogram_report(run, "levels", &levels->search, in, ends, 2);
     for (int c = 0; c < 4; c++) { /* dst = (src - black) * gain */
         const float low = levels->search.find ? ends[2 * c] : amount_value(shape, &levels->ends.items[0]);
         const float high =
@@ -144,13 +150,7 @@ static enum status run_levels(struct run *run, const void *params, const struct 
     }
     const cl_float exponent = (cl_float)(1 / levels->gamma);
     const cl_int channels = shape->channels, alpha = shape_alpha(shape);
-    if (status == STATUS_OK)
-        status = run_output(run, out, error);
     struct kernel_launch work = run_work(run, "point", "levels", dst);
-    if (status != STATUS_OK)
-        return status;
-    if (levels->search.find)
-        histogram_report(run, "levels", &levels->search, in, ends, 2);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(black),
                   ARG(gain), ARG(exponent), ARG(channels), ARG(alpha));
 }

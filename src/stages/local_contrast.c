@@ -2,8 +2,9 @@
  *
  *     count_tiles -> make_tables -> equalise
  *
- * The tables depend on the whole picture, so a picture in slices is read twice: the analysis pass computes
- * them. Nothing waits for the device. Each picture has its own tables, so there are no groups.
+ * The tables depend on the whole picture, so a picture in slices is read twice, first by the analysis pass,
+ * which computes them. They stay on the device, so the host does not wait. Each picture has its own tables,
+ * so there are no groups.
  *
  * Pictures of 8 bit have 256 bins, all others 65536 from 0 to full scale, as in OpenCV. Colours: the change
  * of luma (ITU-R BT.709) is added to red, green and blue, which leaves the colour differences as they are.
@@ -94,7 +95,7 @@ static struct tiles_argument tiles_make(const struct local_contrast *contrast, c
                                    .alpha = shape_alpha(shape)};
 }
 
-/* Returns the number of 32-bit words of all tables: a bin each, first of the histogram. */
+/* Returns the number of 32-bit words of all tables. A word has the count of a bin, and later its tone. */
 static size_t table_words(const struct tiles_argument *tiles)
 {
     return (size_t)tiles->across * (size_t)tiles->down * (size_t)tiles->bins;
@@ -108,7 +109,7 @@ static enum status count_rows(struct run *run, const struct tiles_argument *tile
     struct kernel_launch work = run_work(run, "local_contrast", "count_tiles", src);
     work.vector_width = VECTOR_WINDOW;
     work.depth = 1;
-    if (run_is_cpu(run)) { /* a work-item counts a tile */
+    if (run_is_cpu(run)) { /* a work-item, launch_lanes of `width`, counts a tile */
         work.config = (struct launch_config){1, {1, 1}};
         work.width = tiles->across * launch_lanes(run->device, run->memory, work.vector_width);
         work.height = tiles->down;
@@ -119,7 +120,7 @@ static enum status count_rows(struct run *run, const struct tiles_argument *tile
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(tables), ARG(*tiles), ARG(range));
 }
 
-/* Converts the histograms to tables of tones, in place. */
+/* Converts the histograms to tables of tones, in place, a tile per work-item. clip_limit 0 means none. */
 static enum status make_tables(struct run *run, const struct local_contrast *contrast,
                                const struct tiles_argument *tiles, cl_mem tables, struct error *error)
 {
@@ -139,7 +140,7 @@ static enum status make_tables(struct run *run, const struct local_contrast *con
 
 /* ---------------------------------------------------------------- the analysis pass of slices */
 
-/* The result has the tables: first counts of zero, then the histograms of all parts, at the end the tones. */
+/* Creates the tables. Their words are 0 at first; contrast_add makes them histograms, contrast_end tones. */
 static enum status contrast_begin(struct run *run, const void *params, const struct shape *in,
                                   struct analysis_result *result, struct error *error)
 {
@@ -202,9 +203,8 @@ const struct stage stage_local_contrast = {
         "within a count. With 16 bit and few pixels in a tile the limit is one pixel for each of 65536 "
         "values, so that CLIP has hardly any effect; larger tiles help, or --depth 8 in a command before. Of "
         "colours only the brightness is equalised (luma of ITU-R BT.709): its change is added to red, green "
-        "and "
-        "blue. Floats count from 0 to 1 with 16 bits. Transparent pixels, NaN and infinities do not count "
-        "and do not change. Large pictures are read twice, as with --denoise.\n\n"
+        "and blue. Floats count from 0 to 1 with 16 bits. Transparent pixels, NaN and infinities do not "
+        "count and do not change. Large pictures are read twice, as with --denoise.\n\n"
         "K. Zuiderveld, \"Contrast limited adaptive histogram equalization\", Graphics Gems IV (1994).",
     .examples = examples,
     .options = options,

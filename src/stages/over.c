@@ -13,7 +13,8 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Replaces the values of the operand by the factors. Where the operand is not above 0, the factor is 1. */
+/* Replaces the values of the operand by the factors. A value that is not above 0 or not finite gets the
+ * factor 1. */
 static enum status over_prepare(void *params, const struct settings *settings, struct error *error)
 {
     struct operand *operand = params;

@@ -23,7 +23,8 @@
  * recognition of artificial text in multimedia documents", Pattern Analysis and Applications 6 (2003).
  * Comparisons with NaN are false, so pixels whose window contains NaN become black.
  *
- * otsu and wolf need the whole picture before, so they have no groups. */
+ * With otsu and wolf the whole picture is searched first. Each picture has its own values, so there are no
+ * groups then. */
 #include "filters/histogram.h"
 #include "filters/moments.h"
 
@@ -35,7 +36,7 @@ enum method { NUMBER, OTSU, SAUVOLA, NIBLACK, WOLF };
 /* Words of the methods. */
 static const char *const method_words[] = {NULL, "otsu", "sauvola", "niblack", "wolf"};
 
-/* The primary value, V. */
+/* The value of the option: V, or a method that finds it. */
 struct limit {
     enum method method;
     struct amount amount; /* for NUMBER */
@@ -212,10 +213,12 @@ static cl_float window_size(const struct threshold *threshold)
     return (cl_float)(side * side);
 }
 
-/* Words of each channel that find_extremes() of kernels/moments.cl writes. */
+/* Number of words that find_extremes() of kernels/moments.cl writes for each channel: two extremes and the
+ * number of missing samples. */
 enum { EXTREMES = 3, MAX_EXTREMES = 4 * EXTREMES };
 
-/* Enqueues the search for the largest deviation and the smallest sample in some rows of src. */
+/* Enqueues the search for the largest deviation and the smallest sample in `rows` of src. Also counts missing
+ * samples. */
 static enum status add_extremes(struct run *run, const struct planes *src, const struct planes *moments,
                                 struct interval rows, cl_mem words, struct error *error)
 {
@@ -262,20 +265,20 @@ static enum status read_extremes(struct run *run, const struct threshold *thresh
     return STATUS_OK;
 }
 
-/* Returns the next rows after `part` of `rows` whose windows are computed at once. On CPUs these are few, so
- * that moments stay in the caches: half the memory of --threshold sauvola. Each part computes a window's
- * height of rows again. */
+/* Returns the part of `rows`, from `begin` on, whose windows are computed next. On CPUs parts are small, so
+ * that moments stay in the caches. This also halves the memory of --threshold sauvola. Each part computes as
+ * many rows again as a window has. */
 static struct interval next_part(const struct run *run, const struct threshold *threshold, int width,
                                  struct interval rows, int begin)
 {
-    enum { PART_SAMPLES = 1 << 20, LEAST_WINDOWS = 4 };
-    const int side = 2 * threshold->radius + 1, samples = PART_SAMPLES / width;
-    const int max_rows = samples > LEAST_WINDOWS * side ? samples : LEAST_WINDOWS * side;
+    enum { PART_SAMPLES = 1 << 20, MIN_WINDOWS = 4 };
+    const int min_rows = MIN_WINDOWS * (2 * threshold->radius + 1), cached_rows = PART_SAMPLES / width;
+    const int max_rows = cached_rows > min_rows ? cached_rows : min_rows;
     const bool all = !run_is_cpu(run) || rows.end - begin <= max_rows;
     return (struct interval){begin, all ? rows.end : begin + max_rows};
 }
 
-/* Finds R and M of wolf in a picture that is present as a whole, and waits for them. */
+/* Finds R and M of wolf if src is the whole picture, and waits for them. */
 static enum status search_extremes(struct run *run, const struct threshold *threshold,
                                    const struct shape *shape, const struct planes *src, float found[8],
                                    struct error *error)
@@ -287,9 +290,10 @@ static enum status search_extremes(struct run *run, const struct threshold *thre
     for (struct interval part = {0, 0}; status == STATUS_OK && part.end < rows.end;) {
         part = next_part(run, threshold, src->width, rows, part.end);
         status = moments_find(run, threshold->radius, src, part, &moments, error);
-        if (status == STATUS_OK)
+        if (status == STATUS_OK) {
             status = add_extremes(run, src, &moments, part, words, error);
-        run_scratch_release(run, &moments);
+            run_scratch_release(run, &moments);
+        }
     }
     if (status == STATUS_OK)
         status = read_extremes(run, threshold, shape, words, found, error);
@@ -304,7 +308,7 @@ struct rule {
     cl_float4 darkest, inverse_range;
 };
 
-/* Enqueues the thresholds of windows, in buffers. wolf may wait for its two numbers. */
+/* Enqueues the thresholds of windows, in buffers. With wolf it may wait for R and M. */
 static enum status threshold_windows(struct run *run, const void *params, const struct value *in,
                                      struct value *out, struct error *error)
 {
@@ -325,7 +329,7 @@ static enum status threshold_windows(struct run *run, const void *params, const 
     else if (threshold->limit.method == WOLF &&
              search_extremes(run, threshold, &in->shape, &src, found, error) != STATUS_OK)
         return STATUS_FAILED;
-    /* sauvola is wolf with constants. In a picture of one value s is 0, so R does not matter. */
+    /* sauvola is wolf with M = 0 and R = 1/2. In a picture of one value s is 0, so R does not matter. */
     for (int c = 0; c < 4; c++) {
         rule.darkest.s[c] = found[2 * c + 1];
         rule.inverse_range.s[c] = threshold->limit.method == SAUVOLA ? 2
@@ -402,7 +406,7 @@ static struct interval threshold_rows(const void *params, const struct shape *in
 static const struct analysis threshold_analysis = {threshold_needs_analysis, threshold_rows, threshold_begin,
                                                    threshold_add, threshold_end};
 
-/* Enqueues the comparison; otsu and wolf may wait for what they find. */
+/* Enqueues the comparison. With otsu and wolf it may wait for the search. */
 static enum status run_threshold(struct run *run, const void *params, const struct value *in,
                                  struct value *out, struct error *error)
 {

@@ -193,11 +193,11 @@ enum status denoise_separate_coarse(struct run *run, const struct image_noise *i
  * converts the coarse ones. Slices do the same; converting the fine levels would give other bits. */
 static enum status separate_pyramid(struct run *run, const struct denoise *denoise,
                                     const struct image_noise *images, const struct value *image,
-                                    const struct interval *out, struct value *pyramid, struct error *error)
+                                    struct interval out, struct value *pyramid, struct error *error)
 {
     const int levels = pyramid->shape.levels;
     struct value converted = {.shape = image->shape, .rows = image->rows};
-    struct value fine = {.shape = denoise_fine(denoise, &image->shape), .rows = *out};
+    struct value fine = {.shape = denoise_fine(denoise, &image->shape), .rows = out};
     struct dtcwt_rows needed = denoise_needed_rows(&fine.shape, rows_full(image->shape.height));
     /* Transform the fine levels of red, green and blue. */
     enum status status = convert_colours(run, -1, images, true, image, &converted, error);
@@ -244,7 +244,7 @@ static enum status denoise_whole(struct run *run, const struct denoise *denoise,
     if (status == STATUS_OK && !known)
         status = denoise_find_noise(run, denoise, &noisy.shape, counters, images, error);
     if (status == STATUS_OK && !known && denoise_has_separate(&noisy.shape, images, true))
-        status = separate_pyramid(run, denoise, images, image, &out->rows, &noisy, error);
+        status = separate_pyramid(run, denoise, images, image, out->rows, &noisy, error);
     /* Shrink and invert. */
     if (status == STATUS_OK)
         status = noise_set(run, &noisy.shape, images, denoise->strength, noise, error);
@@ -288,7 +288,7 @@ static enum status denoise_slice(struct run *run, const struct denoise *denoise,
 {
     const struct shape pyramid = denoise_pyramid(denoise, &image->shape);
     struct value noisy = {.shape = pyramid, .rows = out->rows};
-    noisy.shape.levels = denoise_fine(denoise, tile->image).levels;
+    noisy.shape.levels = denoise_fine(denoise, tile->image).levels; /* the whole image's, not the tile's */
     struct dtcwt_rows needed = denoise_needed_rows(&noisy.shape, out->rows);
     enum status status = noise_set(run, &pyramid, &result->noise, denoise->strength, noise, error);
     if (status == STATUS_OK)
@@ -357,7 +357,8 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
         status = denoise_planes(run, denoise, known, tile, &noisy, images, &clean, error);
     value_release_except(run, &noisy, &filled);
     value_release_except(run, &filled, image);
-    /* Convert images that are not in the colours of the output. */
+    /* Convert images that are not in the colours of the output: separate ones if it has opponent colours,
+     * the others if not. */
     if (status == STATUS_OK && denoise_has_separate(shape, images, out->opponent)) {
         status = convert_colours(run, out->opponent ? 1 : -1, images, out->opponent, &clean, out, error);
         planes_release(&run->pool, &clean.planes[0]);
@@ -374,6 +375,7 @@ enum status denoise_run(struct run *run, const void *params, const struct value 
                         struct error *error)
 {
     const struct tiling tiling = {params, denoise_columns, denoise_tile};
-    const bool at_once = denoise_analysis.needed(params, &in->shape) && !run_analysis_result(run, params);
-    return tiles_run(run, &tiling, at_once, in, out, error);
+    /* Without the analysis pass that it needs, the slice is the image, and the result needs all columns. */
+    const bool whole = denoise_analysis.needed(params, &in->shape) && !run_analysis_result(run, params);
+    return tiles_run(run, &tiling, whole, in, out, error);
 }

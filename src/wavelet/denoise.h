@@ -50,9 +50,10 @@ struct dtcwt_rows denoise_needed_rows(const struct shape *pyramid, struct interv
 /* Returns the rows of an image that are needed to replace missing values in `rows`. */
 struct interval denoise_filled_rows(const struct shape *image, struct interval rows);
 
-/* Replaces missing values of the image (*filled), then converts it to or from opponent colours (*noisy). The
- * caller initialises both as copies of *image. They share the planes of the step before if nothing changes,
- * so the caller releases them with value_release_except, also after a failure. */
+/* Replaces missing values of the image (*filled), then converts it to opponent colours, or to red, green and
+ * blue if not `opponent` (*noisy). The caller initialises both as copies of *image. Unchanged, *filled shares
+ * the planes of *image, and *noisy those of *filled. So the caller releases both with value_release_except,
+ * also after a failure. */
 enum status denoise_prepare(struct run *run, const struct value *image, bool has_missing, bool opponent,
                             struct value *filled, struct value *noisy, struct error *error);
 

@@ -41,7 +41,7 @@ void biort_highpass(const double *lowpass, int taps, double *highpass);
  *     h0b = reverse(h0a),   h1a[k] = (-1)^k h0b[k],   h1b = reverse(h1a)
  *
  * Synthesis uses the other tree's filters: g0a = h0b, g0b = h0a, g1a = h1b, g1b = h1a. */
-void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double *h1b);
+void qshift_filters(const struct qshift *qshift, double *h0b, double *h1a, double *h1b);
 
 enum { MAX_WEIGHTS = 4 * MAX_QSHIFT_TAPS };
 
@@ -51,8 +51,7 @@ enum { MAX_WEIGHTS = 4 * MAX_QSHIFT_TAPS };
  *     level 2+, forward   a[k] b[k], for k = taps - 1 ... 0                         taps / 2 is odd
  *     level 2+, inverse   a[k] b[k] a[k+1] b[k+1], for k = taps - 2, taps - 4 ... 0 (outputs 4n ... 4n + 3)
  *
- * a and b are the filters of the two trees, in the order of operators D and U (struct trees, dtcwt_design.c).
- */
+ * Here a is the filter of tree b, and b of tree a, as in the kernels (struct trees, dtcwt_design.c). */
 struct bank {
     bool qshift; /* level 2 or higher */
     int taps;    /* of each filter and tree, zeros at the ends included */
@@ -101,16 +100,16 @@ struct interval dtcwt_part_rows(struct interval part, int image, int height);
  * beginning. The inverse crops them. */
 int dtcwt_crop(const struct shape *shape, int level);
 
-/* Computes the rows of lowpass and subbands that rows `image` of the reconstruction need. The planes of a
- * pyramid value contain these, for the value's rows. */
+/* Computes the rows of lowpass and subbands that rows `image` of the reconstruction need. A
+ * pyramid (struct value) has these rows in its planes, with its `rows` as `image`. */
 void dtcwt_inverse_rows(const struct shape *shape, struct interval image, struct dtcwt_rows *rows);
 
 /* Returns the subband rows of a level that rows `output` of the level's inverse need. These are rows of the
  * finer lowpass before cropping, or on level 1 of the image. */
 struct interval dtcwt_subband_rows(const struct shape *shape, int level, struct interval output);
 
-/* Computes the rows of the image and of all lowpasses, given the rows of the subbands and those that the
- * caller needs of the coarsest lowpass. */
+/* Computes rows->image and rows->lowpass of all levels. The caller sets rows->subbands, and the rows that it
+ * needs of the coarsest lowpass, to which rows may be added. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows);
 
 #endif

@@ -32,6 +32,10 @@ enum {
 /* Shares of the quantiles: flat places, the median, and places with texture. Without the last one, texture
  * that is the same everywhere looks like coarse noise. As in kernels/noise.cl. */
 static const double QUANTILE_SHARES[QUANTILES] = {0.05, 0.5, 0.85};
+enum { LOW, MEDIAN, HIGH }; /* index of a quantile */
+
+/* Index into noise_models. */
+enum { BRIGHTNESS_MODEL, DIFFERENCE_MODEL, PLANE_MODEL };
 
 /* Energy of noise of a tenth of an 8-bit count (noise of standard deviation s has the energy s^2 / 4).
  * Smaller energies are raised to it. */
@@ -44,9 +48,9 @@ static const double WHITE_MEDIAN = 0.015, WHITE_SPREAD = 0.32;
 /* Rise of the 5% quantile's logarithm from level 1 to 2 that makes white noise unlikely. */
 static const double WHITE_RISE = 0.2;
 
-/* Largest spread (logarithm of median / 5% quantile) of level 1 in class 1. Positions with a larger one are
- * edges of a drawing, not noise: noise and texture between spots of one colour have at most 1.3, text at
- * least 2. */
+/* Largest spread (logarithm of median / 5% quantile) of level 1 if class 0 has too few positions, and both
+ * classes are used. A plane with a larger spread is a drawing: its energies are edges, not noise. Noise and
+ * texture between spots of one colour have at most 1.3, text at least 2. */
 static const double MAX_SPREAD = 1.5;
 
 /* If a smaller share of the positions of level 1 is in class 0, dead pixels are scattered over the picture.
@@ -72,15 +76,20 @@ static const double MIN_STRENGTH = 0.5 / 255;
 static const double BIORT_CORRECTIONS[][QUANTILES] = {
     {0, 0, 0}, {0.032, 0.009, -0.004}, {0.498, 0.063, -0.012}, {0.037, 0.012, -0.001}};
 
-/* Number of positions at which the quantile of a tone counts as much as the prior, a factor of 1; smallest
- * number of positions of a tone; bounds of a tone's energy relative to the mean. */
-static const double TONE_PRIOR = 100, MIN_TONE_PLACES = 8, MIN_TONE = 0.4, MAX_TONE = 2.5;
+/* Number of positions of a tone at which its quantile has the same weight as the prior, a factor of 1. */
+static const double TONE_PRIOR = 100;
+static const double MIN_TONE_PLACES = 8;            /* smallest number of positions of a tone */
+static const double MIN_TONE = 0.4, MAX_TONE = 2.5; /* bounds of a tone's energy relative to the mean */
 
-/* Differences of the logarithms of the energies of colour noise, between levels or colours, that make white
- * noise unlikely: simulated white noise has at most 0.4 each, mostly 0; cameras have a root of the sum of
- * squares of at least 0.9. Then the difference between brightness and colour up to which the former is
- * corrected. */
-static const double WHITE_COLOUR = 0.4, WHITE_NEAR = 1.5;
+/* White noise is recognised by logarithms of the energies of the colour differences: by their rises from
+ * level 1 to 2 and from 2 to 3, and by the difference between the two. If the root of the sum of their
+ * squares is WHITE_COLOUR, the probability of white noise is 1/e. Simulated white noise has at most 0.4 in
+ * each, mostly 0; cameras have a root of at least 0.9. */
+static const double WHITE_COLOUR = 0.4;
+
+/* Difference between the logarithms of the energies of brightness and colour at which the correction of
+ * brightness falls to 1/e. */
+static const double WHITE_NEAR = 1.5;
 
 int counted_planes(const struct shape *shape)
 {
@@ -117,9 +126,9 @@ static double find_quantile(const struct energy_quantiles *quantiles, int i)
 
 bool noise_is_off_scale(const struct shape *shape, const struct energy_quantiles *counts)
 {
-    enum { MEDIAN = 1, HIGH = 2 };
-    const double flat = 0.01;
+    const double flat = 0.01; /* coarse energies of usual pictures are above this */
     const int step = shape->images * counted_planes(shape) * CLASSES;
+    /* Index 1: both classes together. */
     const struct energy_quantiles *fine = counts + 1, *coarse = fine + (counted_levels(shape) - 1) * step;
     return shape->full == 1 && fine->total > 0 && coarse->total > 0 &&
            (coarse->quantile[HIGH].bin == BINS - 1 ||
@@ -147,8 +156,8 @@ static struct features find_features(const struct shape *shape, const struct ene
     struct features features = {.is_found = false};
     bool is_scattered = false;
     for (int level = 0; level < NOISE_LEVELS; level++) {
-        /* Use class 0 if it has enough positions, else both classes. Enough: 1% of all, and at least 12 or
-         * half of all, whichever is less. */
+        /* Use class 0 if it has enough positions, else both classes (index 1). Enough: 1% of all, and at
+         * least 12 or half of all, whichever is less. `total` and `wanted` count each subband. */
         double *to = features.logs[level], bound[QUANTILES];
         const bool is_counted = level < counted_levels(shape);
         const struct energy_quantiles *quantiles = counts + (is_counted ? level * step : 0);
@@ -164,7 +173,7 @@ static struct features find_features(const struct shape *shape, const struct ene
             to[i] = value > MIN_ENERGY ? exact_log(value) : least;
         }
         if (level == 0) {
-            features.is_found = enough && (class == 0 || to[1] - to[0] < MAX_SPREAD);
+            features.is_found = enough && (class == 0 || to[MEDIAN] - to[LOW] < MAX_SPREAD);
             is_scattered = quantiles[0].total < MOSTLY_LIVE * ORIENTATIONS * places;
             for (int i = 0; i < QUANTILES; i++)
                 to[i] += shift[i];
@@ -173,11 +182,11 @@ static struct features find_features(const struct shape *shape, const struct ene
         /* The bound: the finer level's features, plus the typical rise. */
         for (int i = 0; i < QUANTILES; i++)
             bound[i] = features.logs[level - 1][i] - (level == 1 ? shift[i] : 0);
-        const double excess = bound[1] - bound[0] - WHITE_SPREAD;
+        const double excess = bound[MEDIAN] - bound[LOW] - WHITE_SPREAD;
         if (is_counted && is_scattered && excess > 0) {
-            bound[0] += RISE_LOW * fmin(excess, RISE_LOW_EXCESS);
-            bound[1] += RISE_MEDIAN * (1 - exact_exp(-excess / RISE_MEDIAN_EXCESS));
-            bound[2] += RISE_HIGH * (1 - exact_exp(-excess / RISE_HIGH_EXCESS));
+            bound[LOW] += RISE_LOW * fmin(excess, RISE_LOW_EXCESS);
+            bound[MEDIAN] += RISE_MEDIAN * (1 - exact_exp(-excess / RISE_MEDIAN_EXCESS));
+            bound[HIGH] += RISE_HIGH * (1 - exact_exp(-excess / RISE_HIGH_EXCESS));
         }
         for (int i = 0; i < QUANTILES; i++)
             if (!enough || (is_scattered && to[i] > bound[i]))
@@ -191,9 +200,10 @@ static struct features find_features(const struct shape *shape, const struct ene
  *
  *     log energy = base + weights . (features - base) + constant,   base = mean of all features
  *
- * so that the model uses only ratios. Without texture it is the median instead, and in between a mixture. If
- * flat places have no more energy on level 2 than on level 1, the noise of a colour picture is white, and no
- * level gets less than level 1. Cameras have at least exp(0.5) times as much on level 2. */
+ * so that the model uses only ratios. On a level without texture the median replaces the model, and in
+ * between a mixture of both does. If flat places have no more energy on level 2 than on level 1, the noise of
+ * a colour picture is white, and no level gets less than level 1. Cameras have at least exp(0.5) times as
+ * much on level 2. */
 static void apply_model(int model, const struct features *own, const struct features *others[2], int levels,
                         float sigma[MAX_LEVELS][4], int channel)
 {
@@ -205,20 +215,20 @@ static void apply_model(int model, const struct features *own, const struct feat
                               others[1]->logs[i / QUANTILES][i % QUANTILES]);
         base += (f[i] + f[count + i]) / (2 * count);
     }
-    const double rise = fmax(own->logs[1][0] - own->logs[0][0], 0) / WHITE_RISE,
-                 white = model < 2 ? exact_exp(-rise * rise) : 0,
-                 flat = own->logs[0][0] + WHITE_SPREAD + WHITE_MEDIAN;
+    const double rise = fmax(own->logs[1][LOW] - own->logs[0][LOW], 0) / WHITE_RISE,
+                 white = model == PLANE_MODEL ? 0 : exact_exp(-rise * rise),
+                 flat = own->logs[0][LOW] + WHITE_SPREAD + WHITE_MEDIAN;
     for (int level = 0; level < levels; level++) {
         const int at = level < NOISE_LEVELS ? level : NOISE_LEVELS - 1;
         const float *weights = noise_models[model][at];
-        const double *low = own->logs[at], *middle = low + 1;
+        const double low = own->logs[at][LOW], median = own->logs[at][MEDIAN];
         double sum = base + (double)weights[NOISE_WEIGHTS - 1];
         for (int i = 0; i < 2 * count; i++)
             sum += (double)weights[i] * (f[i] - base);
         /* The share of the median: 1 if energies spread as for white noise, 1/e if by 0.1 more. */
-        const double more = *middle - *low > WHITE_SPREAD ? (*middle - *low - WHITE_SPREAD) / 0.1 : 0,
+        const double more = median - low > WHITE_SPREAD ? (median - low - WHITE_SPREAD) / 0.1 : 0,
                      alone = exact_exp(-more * more);
-        sum += alone * (*middle + WHITE_MEDIAN - sum);
+        sum += alone * (median + WHITE_MEDIAN - sum);
         sum += white * fmax(flat - sum, 0);
         sigma[level][channel] = own->is_found ? (float)(2 * exact_exp(0.5 * sum)) : 0;
     }
@@ -237,8 +247,8 @@ static double find_strength(const struct image_noise *noise, int levels, int cha
     return exact_exp(sum);
 }
 
-/* Corrects the noise of brightness towards that of the colour differences if the noise is white. Its own
- * estimate may contain texture, of which colour differences have little.
+/* Corrects the noise of brightness towards the noise of the colour differences if the noise is white. The
+ * estimate for brightness may contain texture, of which colour differences have little.
  *
  * Returns the probability that the noise is white: 1 if both colour differences have the same noise, equal on
  * levels 1 to 3. The correction is complete if the estimates of brightness and colour are near, too. */
@@ -265,8 +275,8 @@ static double apply_whiteness(struct image_noise *noise, int levels)
 }
 
 /* Computes the factors of the noise by brightness, raised to the power `share`. `counts` points to the
- * image's first tone. A tone's energy is its 5% quantile, relative to the mean of all tones; with few places
- * it is closer to 1. */
+ * image's first tone. A tone's energy is its 5% quantile, relative to the mean of all tones; the fewer
+ * positions it has, the closer to 1 its factor is. */
 static void find_tone_factors(const struct energy_quantiles *counts, double share, float tones[NOISE_TONES])
 {
     double energies[NOISE_TONES], sum = 0, total = 0;
@@ -274,7 +284,7 @@ static void find_tone_factors(const struct energy_quantiles *counts, double shar
         const struct energy_quantiles *quantiles = &counts[k * CLASSES];
         if (quantiles->total < ORIENTATIONS * MIN_TONE_PLACES)
             continue;
-        energies[k] = fmax(find_quantile(quantiles, 0), MIN_ENERGY);
+        energies[k] = fmax(find_quantile(quantiles, LOW), MIN_ENERGY);
         sum += quantiles->total * energies[k];
         total += quantiles->total;
     }
@@ -301,27 +311,28 @@ struct image_noise noise_estimate(const struct shape *shape, const struct energy
     separate.is_found = noise.is_found;
     if (planes == colours) { /* gray, or two channels: each plane alone */
         for (int c = 0; c < colours; c++)
-            apply_model(2, &features[c], (const struct features *[]){&features[c], &features[c]}, levels,
-                        noise.sigma, c);
+            apply_model(PLANE_MODEL, &features[c], (const struct features *[]){&features[c], &features[c]},
+                        levels, noise.sigma, c);
         return noise;
     }
     /* Red, green and blue, each alone. */
     double weakest = HUGE_VAL, strongest = 0;
-    int empty = 0; /* number of constant colours */
+    int constant = 0; /* number of constant colours */
     for (int c = 0; c < 3; c++) {
         const struct features *own = &features[3 + c];
-        apply_model(2, own, (const struct features *[]){own, own}, levels, separate.sigma, c);
+        apply_model(PLANE_MODEL, own, (const struct features *[]){own, own}, levels, separate.sigma, c);
         const double strength = find_strength(&separate, levels, c);
         weakest = fmin(strength, weakest);
         strongest = fmax(strength, strongest);
-        empty += !own->is_found || own->logs[0][1] <= exact_log(MIN_ENERGY) + 0.5;
+        constant += !own->is_found || own->logs[0][MEDIAN] <= exact_log(MIN_ENERGY) + 0.5;
     }
-    if (empty == 1 || empty == 2 || strongest > MAX_NOISE_RATIO * weakest)
+    if (constant == 1 || constant == 2 || strongest > MAX_NOISE_RATIO * weakest)
         return separate;
     /* Opponent colours, each with the other two. */
     for (int c = 0; c < 3; c++) {
         const struct features *others[2] = {&features[c > 0 ? 0 : 1], &features[c > 0 ? 0 : 2]};
-        apply_model(c > 0, &features[c], others, levels, noise.sigma, c);
+        apply_model(c == 0 ? BRIGHTNESS_MODEL : DIFFERENCE_MODEL, &features[c], others, levels, noise.sigma,
+                    c);
     }
     /* Noise that is not white comes from a camera, and depends on brightness. */
     if (levels >= 3 && features[0].is_found && features[1].is_found && features[2].is_found)

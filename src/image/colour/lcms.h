@@ -18,7 +18,7 @@ cmsContext lcms_open(char text[LCMS_TEXT], struct error *error);
 bool lcms_has_many_elements(cmsHPROFILE profile, uint32_t max_count);
 
 /* Returns this thread's processor time in seconds. */
-double lcms_seconds(void);
+double thread_cpu_seconds(void);
 
 /* Maximum processor time of filling one conversion; usual ones take 0.03 s. */
 enum { LCMS_SECONDS_MAX = 10 };

@@ -93,7 +93,7 @@ static enum status set_matrix(struct link_entry *entry, struct error *error)
                     entry->intent == COLOUR_ABSOLUTE ? from->white[k] / to->white[k] : 1;
                 sum += back[o][k] * white_ratio * from->to_xyz[k][i];
             }
-            /* Profiles have 16 fractional bits: rounding would tint gray. */
+            /* The matrix of a profile is rounded to 16 fractional bits, which would tint gray. */
             if (from->channels == 1 && fabs(sum - 1) < 0.001)
                 sum = 1;
             link->matrix[o][i] = (float)(gain * sum);
@@ -148,7 +148,7 @@ struct node_scale {
 };
 
 /* Returns the position of a value of the chain. */
-static double node_from_chain(const void *context, double v)
+static double position_from_value(const void *context, double v)
 {
     const struct node_scale *scale = context;
     const struct tone_curve srgb = curve_srgb();
@@ -158,7 +158,7 @@ static double node_from_chain(const void *context, double v)
 }
 
 /* Returns the chain's value at a position. */
-static double chain_from_node(const void *context, double position)
+static double value_from_position(const void *context, double position)
 {
     const struct node_scale *scale = context;
     const struct tone_curve srgb = curve_srgb();
@@ -181,20 +181,20 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
     }
     /* No curves if values of the chain are positions. */
     for (int c = 0; c < 3 && (from[0].is_srgb_encoded || from[0].is_linear); c++)
-        link->decode[c] = add_table(link, true, node_from_chain, &from[c]);
+        link->decode[c] = add_table(link, true, position_from_value, &from[c]);
     for (int c = 0; c < link->out && (to[0].is_srgb_encoded || to[0].is_linear); c++)
-        link->encode[c] = add_table(link, true, chain_from_node, &to[c]);
+        link->encode[c] = add_table(link, true, value_from_position, &to[c]);
     link->grid = (int32_t)link->count;
-    /* From here on, values are in the ranges of the profiles, as Little CMS expects. */
+    /* From here on, values are the profiles' own, as Little CMS expects, and not the chain's. */
     float axis[3][GRID_NODES];
     for (int c = 0; c < 3; c++) {
         from[c].is_linear = to[c].is_linear = false;
         for (int i = 0; i < GRID_NODES; i++)
-            axis[c][i] = (float)chain_from_node(&from[c], (double)i / (GRID_NODES - 1));
+            axis[c][i] = (float)value_from_position(&from[c], (double)i / (GRID_NODES - 1));
     }
-    const double begin = lcms_seconds();
+    const double begin = thread_cpu_seconds();
     for (int row = 0; row < GRID_NODES * GRID_NODES; row++) {
-        if (lcms_seconds() - begin > LCMS_SECONDS_MAX)
+        if (thread_cpu_seconds() - begin > LCMS_SECONDS_MAX)
             return lcms_fail("it takes too long", error);
         float in[GRID_NODES][3], out[GRID_NODES * 3];
         for (int b = 0; b < GRID_NODES; b++) {
@@ -207,7 +207,7 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
             for (int c = 0; c < link->out; c++) {
                 const double v = out[b * link->out + c]; /* may be negative */
                 link->floats[link->count + (size_t)c] =
-                    round_value(copysign(node_from_chain(&to[c], fabs(v)), v));
+                    round_value(copysign(position_from_value(&to[c], fabs(v)), v));
             }
     }
     return STATUS_OK;
@@ -218,7 +218,7 @@ struct gray_channel {
     const struct link_entry *entry;
     cmsHTRANSFORM transform;
     int channel;
-    double deadline; /* of lcms_seconds; later gray_value returns 0, and fill_gray fails */
+    double deadline; /* time of thread_cpu_seconds after which gray_value returns 0 and fill_gray fails */
 };
 
 /* Returns the value of an output channel for a gray value. */
@@ -228,7 +228,7 @@ static double gray_value(const void *context, double v)
     const struct colour_end *from = &gray->entry->from, *to = &gray->entry->to;
     const float in = (float)fmin(from->is_linear ? curve_encode(&from->space->curves[0], v) : v, 1);
     float out[3];
-    if (lcms_seconds() > gray->deadline)
+    if (thread_cpu_seconds() > gray->deadline)
         return 0;
     cmsDoTransform(gray->transform, &in, out, 1);
     const double value = round_value(out[gray->channel]);
@@ -239,17 +239,17 @@ static double gray_value(const void *context, double v)
 static enum status fill_gray(struct link_entry *entry, cmsHTRANSFORM transform, struct error *error)
 {
     struct colour_link *link = &entry->link;
-    const double deadline = lcms_seconds() + LCMS_SECONDS_MAX;
+    const double deadline = thread_cpu_seconds() + LCMS_SECONDS_MAX;
     for (int c = 0; c < link->out; c++) {
         const struct gray_channel gray = {entry, transform, c, deadline};
         link->matrix[c][0] = 1;
         link->encode[c] = add_table(link, false, gray_value, &gray);
     }
-    return lcms_seconds() > deadline ? lcms_fail("it takes too long", error) : STATUS_OK;
+    return thread_cpu_seconds() > deadline ? lcms_fail("it takes too long", error) : STATUS_OK;
 }
 
-/* True if the conversion is curves and a matrix: both spaces are, and black point compensation has nothing to
- * do. */
+/* True if curves and a matrix convert exactly: they define both spaces, and black point compensation has
+ * nothing to do, as black has no light. Unused curves of gray spaces decode 0 to 0, too. */
 static bool link_is_matrix(const struct link_entry *entry)
 {
     const struct colour_space *from = entry->from.space, *to = entry->to.space;

@@ -201,10 +201,10 @@ static enum status sample_light(struct colour_space *space, cmsContext context, 
                                           : cmsCreateTransformTHR(context, profile, type, xyz, TYPE_XYZ_DBL,
                                                                   INTENT_RELATIVE_COLORIMETRIC,
                                                                   cmsFLAGS_NOOPTIMIZE | cmsFLAGS_NOCACHE);
-    const double begin = lcms_seconds();
+    const double begin = thread_cpu_seconds();
     enum status status = transform != NULL ? STATUS_OK : lcms_fail(text, error);
     for (int i = 0; status == STATUS_OK && i < SAMPLES; i++) {
-        if (lcms_seconds() - begin > LCMS_SECONDS_MAX)
+        if (thread_cpu_seconds() - begin > LCMS_SECONDS_MAX)
             status = lcms_fail("it takes too long", error);
         const float v = (float)i / (SAMPLES - 1), value[3] = {v, v, v};
         cmsCIEXYZ light = {0, 0, 0};

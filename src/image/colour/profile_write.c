@@ -1,5 +1,5 @@
-/* Contexts of Little CMS, and ICC profiles that climg writes: for built-in spaces, cICP, and gAMA with cHRM.
- */
+/* Contexts of Little CMS, and ICC profiles that climg makes: of built-in spaces, cICP, gAMA with cHRM, and of
+ * the grays of an RGB space. */
 #include "image/colour/profile.h"
 
 #include <math.h>
@@ -38,6 +38,7 @@ bool lcms_has_many_elements(cmsHPROFILE profile, uint32_t max_count)
 {
     static const cmsTagSignature tags[] = {cmsSigDToB0Tag, cmsSigDToB1Tag, cmsSigDToB2Tag, cmsSigDToB3Tag,
                                            cmsSigBToD0Tag, cmsSigBToD1Tag, cmsSigBToD2Tag, cmsSigBToD3Tag};
+    /* multiProcessElementsType: signature, 4 zeros, numbers of channels, number of elements at byte 12. */
     enum { HEAD = 16, COUNT_AT = 12, LARGE = 1 << 20 };
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
         unsigned char head[HEAD] = {0};
@@ -52,7 +53,7 @@ bool lcms_has_many_elements(cmsHPROFILE profile, uint32_t max_count)
     return false;
 }
 
-double lcms_seconds(void)
+double thread_cpu_seconds(void)
 {
     struct timespec now = {0, 0};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -82,14 +83,14 @@ const double *profile_cicp_primaries(int number)
     return NULL;
 }
 
-/* Creates a curve of Little CMS: a parametric one if possible, else of 4096 samples. Light above 1 is
- * clipped. */
+/* Creates a curve of Little CMS: a parametric one, whose `peak` must be 1, if possible; else 4096 samples of
+ * `peak` times the light, clipped at 1. */
 static cmsToneCurve *make_curve(cmsContext context, const struct tone_curve *curve, double peak)
 {
     enum { SAMPLES = 4096 };
     if (curve->kind == TONE_PARAMETERS) {
         const double p[7] = {curve->g, curve->a, curve->b, curve->c, curve->d, curve->e, curve->f};
-        const bool is_power = curve->a == 1 && curve->b == 0 && curve->d == 0;
+        const bool is_power = curve->a == 1 && curve->b == 0 && curve->d == 0 && curve->e == 0;
         return cmsBuildParametricToneCurve(context, is_power ? 1 : curve->e == 0 && curve->f == 0 ? 4 : 5, p);
     }
     cmsUInt16Number *table = malloc(SAMPLES * sizeof *table);
@@ -119,7 +120,8 @@ enum status profile_write(const char *name, const double *xy, const struct tone_
                           struct blob *icc, struct error *error)
 {
     enum { DATE_AT = 24, DATE_SIZE = 12 };
-    static const unsigned char date[DATE_SIZE] = {0x07, 0xea, 0, 1, 0, 1}; /* 2026-01-01 */
+    /* 2026-01-01 replaces the current time, so that equal arguments give equal bytes. */
+    static const unsigned char date[DATE_SIZE] = {0x07, 0xea, 0, 1, 0, 1};
     char text[LCMS_TEXT];
     *icc = (struct blob){NULL, 0};
     cmsContext context = lcms_open(text, error);
@@ -135,10 +137,11 @@ enum status profile_write(const char *name, const double *xy, const struct tone_
     } else if (tone != NULL) {
         profile = cmsCreateGrayProfileTHR(context, cmsD50_xyY(), tone);
     }
-    enum status status =
-        profile != NULL && set_texts(context, profile, name) && cmsSaveProfileToMem(profile, NULL, &size)
-            ? STATUS_OK
-            : lcms_fail(text, error);
+    enum status status = STATUS_OK;
+    if (tone == NULL || (profile != NULL && !set_texts(context, profile, name)))
+        status = fail_memory(error, "out of memory for an ICC profile");
+    else if (profile == NULL || !cmsSaveProfileToMem(profile, NULL, &size))
+        status = lcms_fail(text, error);
     if (status == STATUS_OK) {
         *icc = (struct blob){allocate(size, "an ICC profile", error), size};
         status = icc->data == NULL ? STATUS_FAILED

@@ -20,7 +20,8 @@ enum { KEPT_SPACES = 32 };
 /* Keys of exact curves. For cICP the key is the number of the transfer function in H.273, which is below 256.
  */
 enum {
-    KEY_BUILTIN = 256, /* plus the number in H.273, for built-in spaces, which are never released */
+    KEY_BUILTIN = 256, /* plus the number in H.273, for built-in spaces, which are never released. Adobe
+                        * RGB: 255, which is reserved in H.273 */
     KEY_GAMMA = 1000   /* for gAMA: profiles of different exponents differ */
 };
 
@@ -102,8 +103,8 @@ static const struct colour_space *make_gray(const struct colour_space *rgb)
     return space;
 }
 
-/* Opens a space: the cached one of the same profile and curve_key, or a new one. Unless `curve` is NULL, it
- * replaces the profile's curves, and `xy`, unless NULL, the matrix. */
+/* Opens a space: the cached one of the same profile and curve_key, or a new one. `curve` replaces the
+ * profile's curves, `xy` its matrix; both may be NULL. */
 static enum status open_by_profile(const void *icc, size_t size, const double *xy,
                                    const struct tone_curve *curve, int curve_key, double peak,
                                    const struct colour_space **space, struct error *error)
@@ -200,7 +201,8 @@ static enum status open_by_primaries(const char *name, const double *xy, const s
 enum status colour_space_of_file(const struct metadata *metadata, int colours,
                                  const struct colour_space **space, struct error *error)
 {
-    enum { BT709 = 1, UNSPECIFIED = 2 }; /* numbers of H.273 */
+    /* Numbers of H.273. `cicp` has four: primaries, transfer function, matrix, full range (0: no). */
+    enum { BT709 = 1, UNSPECIFIED = 2 };
     struct tone_curve curve;
     char name[80];
     *space = NULL;
@@ -262,7 +264,7 @@ const struct colour_space *colour_space_builtin(enum colour_builtin which)
     struct tone_curve curve = curve_power(563 / 256.0); /* Adobe RGB (1998) Color Image Encoding, 4.3.4.2 */
     struct error ignored;
     const struct colour_space *space;
-    curve_of_cicp(number, &curve); /* not for ADOBE */
+    curve_of_cicp(number, &curve); /* does not change the curve of ADOBE, which it does not know */
     pthread_mutex_lock(&spaces.lock);
     space = spaces.builtin[which];
     pthread_mutex_unlock(&spaces.lock);

@@ -5,7 +5,7 @@
  *                     ─▶ end marker ─▶ bytes after it: further pictures, videos
  *
  * Rows are decoded into the caller's memory. A picture that will be made smaller can be decoded at 1/2, 1/4
- * or 1/8 of its size, where most of the time is Huffman decoding. Files of several scans (all progressive
+ * or 1/8 of its size; most of the time is then Huffman decoding. Files of several scans (all progressive
  * ones) need all of their coefficients in memory before the first row: reader.memory counts them. Damage that
  * costs a pixel is an error (session.c). Further pictures and videos are left out with a warning.
  *
@@ -190,10 +190,11 @@ static void jpeg_check_trailing_data(struct reader *base)
     memmove(session->buffer, session->source.next_input_byte, have);
     if (fstat(fileno(base->file), &file) == 0 && S_ISREG(file.st_mode))
         more = fread(session->buffer + have, 1, JPEG_BUFFER_SIZE - have, base->file);
-    const struct jpeg_companions *listed = &reader->segments.companions; /* the header warned of them */
+    const struct jpeg_companions *announced = &reader->segments.companions; /* the header warned of them */
     struct jpeg_companions found = jpeg_companions_find(session->buffer, have + more);
-    found.pictures = found.pictures && !listed->has_index;
-    if (!listed->gain_map && !listed->video && !listed->pictures)
+    /* An index that lists no picture to warn of: a JPEG here is a preview. */
+    found.pictures = found.pictures && !announced->has_index;
+    if (!announced->gain_map && !announced->video && !announced->pictures)
         jpeg_companions_warn(&found, &base->trailing);
 }
 

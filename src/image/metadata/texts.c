@@ -12,7 +12,7 @@
 
 static const char DESCRIPTION[] = "Description";
 
-/* ---------------------------------------------------------------- ImageJ */
+/* ---------------------------------------------------------------- descriptions by ImageJ and tifffile */
 
 /* ImageJ's description has lines: "ImageJ=1.53", "slices=5", "unit=um". */
 bool description_is_imagej(const struct metadata *metadata)
@@ -27,7 +27,7 @@ static bool is_tifffile(const char *text)
     return text[0] == '{' && strstr(text, "\"shape\":") != NULL;
 }
 
-/* Drops the description. */
+/* Drops the description, and adds `label` to left_out. */
 static void drop_description(struct metadata *metadata, const char *label)
 {
     metadata_remove_text(metadata, DESCRIPTION);
@@ -50,11 +50,11 @@ bool description_is_truncated(const struct metadata *metadata)
 bool description_is_stack(const struct metadata *metadata)
 {
     const char *text = metadata_text(metadata, DESCRIPTION);
-    if (text == NULL || is_tifffile(text))
-        return text != NULL;
-    return description_is_imagej(metadata) &&
-           (strstr(text, "\nchannels=") != NULL || strstr(text, "\nslices=") != NULL ||
-            strstr(text, "\nframes=") != NULL);
+    if (text == NULL)
+        return false;
+    return is_tifffile(text) || (description_is_imagej(metadata) &&
+                                 (strstr(text, "\nchannels=") != NULL || strstr(text, "\nslices=") != NULL ||
+                                  strstr(text, "\nframes=") != NULL));
 }
 
 int description_image_count(const struct metadata *metadata)
@@ -66,19 +66,19 @@ int description_image_count(const struct metadata *metadata)
     return count > 0 && count < 1 << 30 ? (int)count : 0;
 }
 
-/* Drops the lines of ImageJ's description that are not true of the output. The resolution needs the others,
- * such as the unit and the spacing of slices. */
+/* Drops the lines of ImageJ's description that are not true of the output. Keeps all others, such as the unit
+ * and the spacing of slices, without which the resolution has no meaning. */
 static void imagej_update(struct metadata *metadata, char *text, const struct change *change)
 {
     static const char dimensions[] = "ImageJ's dimensions", range[] = "ImageJ's range",
                       origin[] = "ImageJ's origin";
     const int images = description_image_count(metadata);
-    const bool is_in_place = !change_moves(change);
+    const bool same_positions = !change_moves(change);
     const bool same_stack = change->in_pages == change->out_pages &&
                             change->in_channels == change->out_channels &&
                             (images == 0 || images == change->out_pages);
     /* images=N makes ImageJ read N images without gaps from the first; without it ImageJ follows the
-     * directories. */
+     * directories. So it is kept only for one image. If the stack is the same, nothing is lost: no label. */
     const struct {
         const char *key, *label; /* start of the line; its name for messages, or NULL */
         bool is_true;
@@ -89,8 +89,8 @@ static void imagej_update(struct metadata *metadata, char *text, const struct ch
                  {"hyperstack=", dimensions, same_stack},
                  {"min=", range, !change->rescaled},
                  {"max=", range, !change->rescaled},
-                 {"xorigin=", origin, is_in_place}, /* in pixels */
-                 {"yorigin=", origin, is_in_place}};
+                 {"xorigin=", origin, same_positions}, /* in pixels */
+                 {"yorigin=", origin, same_positions}};
     char *to = text;
     while (*text != '\0') {
         size_t length = strcspn(text, "\n"), i = 0;
@@ -108,7 +108,7 @@ static void imagej_update(struct metadata *metadata, char *text, const struct ch
     *to = '\0';
 }
 
-/* ---------------------------------------------------------------- OME: <OME ...> <Pixels ...> */
+/* ---------------------------------------------------------------- OME, and the update of descriptions */
 
 /* True for XML with a root OME, with or without a namespace. Bio-Formats writes a comment before the root. */
 static bool is_ome(const char *text)
@@ -117,8 +117,9 @@ static bool is_ome(const char *text)
            (strstr(text, "<OME") != NULL || strstr(text, ":OME") != NULL);
 }
 
-/* True if size, pages and channels are the same. False for several pages of one row: programs that follow
- * these descriptions would read them as if there were no gaps between them. */
+/* True if size, pages and channels are the same. False for several pages of one row, as such a page is one
+ * strip: the TIFF writer then cannot add the gap that keeps readers from taking the stack as contiguous
+ * (emit_strip in tiff/writer.c). */
 static bool is_same_layout(const struct change *change)
 {
     return !change_moves(change) && !change->new_geometry && change->in_pages == change->out_pages &&

@@ -19,25 +19,25 @@
 
 /* Must not move while it is open. */
 struct output {
-    FILE *file;      /* the format writes to it; NULL: closed */
-    char *name;      /* the path, or "standard output", for messages, and the folder of a spool; owned */
-    size_t name_end; /* length of the name without the folder of the spool */
-    char *target;    /* final path with links resolved, owned; NULL for stdout, devices and pipes */
-    char *temporary; /* name of the temporary file, in temporary.c's table; NULL for stdout, devices and pipes
-                      */
-    int copy_to;     /* descriptor to which output_commit copies a spool, owned; -1: no spool */
-    const char *spool;     /* folder of a spool, not owned; NULL: the format does not seek */
-    bool durable;          /* set by the caller: sync to disk before the rename */
+    FILE *file;        /* the format writes to it; NULL: closed */
+    char *name;        /* for messages: the path or "standard output"; of a spool also its folder. Owned */
+    size_t name_end;   /* of a spool: length of `name` without the folder, which is cut off before copying */
+    char *target;      /* final path with links resolved, owned; NULL for stdout, devices and pipes */
+    char *temporary;   /* name in temporary.c's table; NULL for stdout, devices and pipes */
+    int copy_to;       /* descriptor to which output_commit copies a spool, owned; -1: no spool */
+    const char *spool; /* folder of a spool, not owned; NULL: the format does not seek */
+    bool durable;      /* set by the caller: sync to disk before the rename */
     char buffer[64 << 10]; /* the file's: libjpeg writes 4 KiB at a time */
 };
 
 /* Opens an empty output. A temporary file gets owner, permissions and extended attributes of the file that it
- * will replace, as far as allowed; or 0666 less the umask. `spool` is not NULL if the format seeks: then data
- * for stdout, devices and pipes are collected in a temporary file in that folder. Fails if `path` is a
- * directory, or its folder cannot be written; then nothing is left, and output_abandon need not be called. */
+ * will replace, as far as allowed; a new file gets 0666 less the umask. If the format seeks, `spool` is the
+ * folder in which data for stdout, devices and pipes are collected in a temporary file; otherwise NULL. Fails
+ * if `path` is a directory, or its folder cannot be written; then nothing is left, and output_abandon need
+ * not be called. */
 enum status output_open(struct output *output, const char *path, const char *spool, struct error *error);
 
-/* Fails like output_open if the folder of a file is missing or cannot be written, but creates nothing: a
+/* Fails like output_open if the folder of a file is missing or cannot be written, but creates nothing. So a
  * wrong path is reported before the work starts. */
 enum status output_check(const char *path, struct error *error);
 
@@ -54,7 +54,7 @@ char *resolve_links(const char *path, struct error *error);
 
 /* ---------------- temporary.c: temporary files, which a signal handler can remove */
 
-/* Returns the number of bytes of a file's name that its temporary file's name begins with: at most 200,
+/* Returns the number of bytes of a file's name that the name of its temporary file repeats: at most 200,
  * without cutting a UTF-8 character. */
 int temporary_kept_length(const char *name, size_t length);
 

@@ -39,7 +39,7 @@ enum decoding { DECODE_RAW, DECODE_SEQUENTIAL, DECODE_STRIPS };
 /* The state of one handle. */
 struct decoder {
     struct tiff_file *file;
-    /* Deflate has one, or one per plane if DECODE_SEQUENTIAL. Other codecs have none. Owned. */
+    /* Only for deflate: one, or one per plane with DECODE_SEQUENTIAL. Owned. */
     struct tiff_inflater *inflater[PLANES_MAX];
     unsigned char *block; /* a tile, rows of one plane, or an RGBA raster; owned */
 };
@@ -133,7 +133,9 @@ static enum status check_offsets(const struct tiff_rows *rows, const struct deco
 {
     const uint32_t across = tiles_across(rows), planes = plane_count(rows), count = strip_count(rows);
 
-    for (uint32_t i = 0; i < across * planes && rows->layout->compression != COMPRESSION_OJPEG; i++)
+    if (rows->layout->compression == COMPRESSION_OJPEG)
+        return STATUS_OK;
+    for (uint32_t i = 0; i < across * planes; i++)
         if (TIFFGetStrileOffset(decoder->file->tiff, (i / across * count + number) * across + i % across) ==
             0)
             return fail(error, STATUS_FAILED,
@@ -143,8 +145,8 @@ static enum status check_offsets(const struct tiff_rows *rows, const struct deco
     return STATUS_OK;
 }
 
-/* Before libtiff decodes: clears the destination. Some codecs write fewer bytes than requested and report
- * success, which would show pixels of other images. */
+/* Clears the destination before libtiff decodes to it. Some codecs write fewer bytes than requested and
+ * report success: the other bytes would be pixels of other images. */
 static void clear_for_codec(const struct tiff_layout *layout, unsigned char *to, size_t size)
 {
     if (layout->compression != COMPRESSION_NONE)
@@ -168,8 +170,8 @@ static bool decode(const struct tiff_rows *rows, const struct decoder *decoder, 
     return got == (tmsize_t)size && decoder->file->message[0] == '\0';
 }
 
-/* Decodes a strip of all planes: each plane into the block, and copies it from there to its channel in `to`.
- */
+/* Decodes a strip of all planes. Several planes are decoded into the block, one after the other, and copied
+ * from there to their channels in `to`. */
 static bool decode_strip(const struct tiff_rows *rows, const struct decoder *decoder, uint32_t number,
                          unsigned char *to)
 {
@@ -230,8 +232,12 @@ static bool decode_rgba(const struct tiff_rows *rows, const struct decoder *deco
     char reason[1024] = "";
     TIFFRGBAImage image;
 
-    if (!TIFFRGBAImageBegin(&image, decoder->file->tiff, stop_on_error, reason))
+    if (!TIFFRGBAImageBegin(&image, decoder->file->tiff, stop_on_error, reason)) {
+        /* libtiff's error handler does not get this message. */
+        if (decoder->file->message[0] == '\0')
+            snprintf(decoder->file->message, sizeof decoder->file->message, "%.200s", reason);
         return false;
+    }
     image.req_orientation = image.orientation;            /* do not rotate the page */
     image.row_offset = (int)(number * rows->size.height); /* the first row */
     uint32_t *raster = (uint32_t *)decoder->block;
@@ -355,11 +361,13 @@ static enum status fetch_from_slots(struct tiff_rows *rows, uint32_t first, uint
     const size_t row = rows->layout->row_size;
     struct ordered *strips = &rows->strips;
 
-    /* Skip the strips before the first row: wait for those that were submitted, and submit no others. Then
-     * continue with the strip of the first row. */
+    /* After tiff_rows_skip, strips before the first row are not needed: wait for those that were submitted,
+     * and submit no others. Then continue with the strip of the first row. */
     const size_t number = first / rows->size.height;
-    for (; strips->released < strips->submitted && strips->released < number; ordered_release(strips))
+    while (strips->released < strips->submitted && strips->released < number) {
         ordered_oldest(strips);
+        ordered_release(strips);
+    }
     if (strips->released < number)
         strips->released = strips->submitted = number;
 
@@ -374,6 +382,7 @@ static enum status fetch_from_slots(struct tiff_rows *rows, uint32_t first, uint
             *error = slot->error;
             return slot->status;
         }
+        /* A row counts as one pixel here. */
         copy_strided(to, pitch, row, slot->bytes + inside * row, row, row, 1, some);
         if (ends)
             ordered_release(strips);
@@ -397,16 +406,18 @@ enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t count, unsigned cha
 
 bool tiff_rows_skip(struct tiff_rows *rows, uint32_t count)
 {
-    const bool is_possible = rows->method != DECODE_SEQUENTIAL;
-    rows->next += is_possible ? count : 0;
-    return is_possible;
+    if (rows->method == DECODE_SEQUENTIAL)
+        return false;
+    rows->next += count;
+    return true;
 }
 
 bool tiff_rows_go_back(struct tiff_rows *rows)
 {
-    const bool is_possible = rows->method == DECODE_RAW;
-    rows->next = is_possible ? 0 : rows->next;
-    return is_possible;
+    if (rows->method != DECODE_RAW)
+        return false;
+    rows->next = 0;
+    return true;
 }
 
 static bool is_deflate(const struct tiff_layout *layout)
@@ -437,8 +448,8 @@ static enum decoding choose_method(const struct tiff_rows *rows)
                : DECODE_STRIPS;
 }
 
-/* Reads the size of strips or tiles. Fails if libtiff's rows have another size than the layout's: buffers
- * would overflow. */
+/* Reads the size of strips or tiles. Fails if libtiff's rows have another size than the tags say: its rows
+ * would overflow our buffers. */
 static enum status read_size(const struct tiff_file *file, const struct tiff_layout *layout,
                              struct strip_size *size, struct error *error)
 {

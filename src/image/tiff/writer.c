@@ -4,8 +4,8 @@
  *     file ◀─ TIFFWriteRawStrip ◀─ strips in their order ◀─ bytes of the strip ◀───┘
  *
  * A libtiff handle compresses on one thread, so each strip has its own handle, on a file in memory. Only the
- * strip's bytes of that file are used. Uncompressed strips are written by the caller's thread. So are the fax
- * codes of bilevel pages, row by row: a page is one strip, and encoding 35 megapixels takes 13 ms.
+ * strip's bytes of that file are used. The caller's thread writes uncompressed strips. It also encodes
+ * bilevel pages as fax codes, row by row: a page is one strip, and 35 megapixels take 13 ms.
  *
  * The directory of a page is written when the next page begins or the file ends: only then it is known if the
  * file has several pages, which get numbers. Files that may exceed 4 GiB are BigTIFFs. */
@@ -27,7 +27,7 @@ enum {
 };
 
 /* Maximum bytes of pixels of a classic TIFF, whose offsets have 32 bits; the rest of the 4 GiB is for tags
- * and metadata. Fewer programs read BigTIFF, so that it is used only for larger files, and if the number of
+ * and metadata. Fewer programs read BigTIFF, so it is used only for larger files, and if the number of
  * pages is unknown. */
 static const uint64_t LARGEST_CLASSIC_FILE = (uint64_t)3900 << 20;
 
@@ -36,7 +36,7 @@ struct tiff_writer {
     struct tiff_file file;
     uint32_t page;        /* number of the current page, from 0 */
     bool pending;         /* the page's pixels are written, its directory is not */
-    bool split_stack;     /* images are split by a gap: see emit_strip */
+    bool split_stack;     /* each image gets a gap after its first strip (emit_strip) */
     struct parts *strips; /* receives the page's rows; NULL between pages and for fax codes */
     uint32_t row;         /* fax codes: number of the next row */
 };
@@ -132,7 +132,7 @@ static int sample_format(enum sample_type type)
 static void set_layout(TIFF *tiff, const struct writer_options *options, const struct image_info *info,
                        uint32_t strip_height)
 {
-    const uint16_t alpha = !info->alpha          ? EXTRASAMPLE_UNSPECIFIED
+    const uint16_t extra = !info->alpha          ? EXTRASAMPLE_UNSPECIFIED
                            : info->premultiplied ? EXTRASAMPLE_ASSOCALPHA
                                                  : EXTRASAMPLE_UNASSALPHA;
 
@@ -148,8 +148,8 @@ static void set_layout(TIFF *tiff, const struct writer_options *options, const s
                                        : PHOTOMETRIC_MINISBLACK);
     TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, strip_height);
-    if (info->channels % 2 == 0)
-        TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &alpha);
+    if (info->channels % 2 == 0) /* one more than gray or RGB */
+        TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &extra);
     if (info->page_name != NULL)
         TIFFSetField(tiff, TIFFTAG_PAGENAME, info->page_name);
 }

@@ -139,3 +139,13 @@ def test_folder_without_case(tmp_path, rng, folders_without_case, names, clash):
             "upper and lower case; rename one, or use two output folders\n")
     harness.run("-r", "in", "--invert", "folder", cwd=tmp_path, env=folders_without_case)
     assert len(list((tmp_path / "folder").rglob("*.*"))) == len(names)
+
+
+def test_long_names_that_differ_late(tmp_path, rng):
+    """Names of temporary files are cut, but not before the letter whose case is tried."""
+    names = ["a" * 210 + "B.png", "a" * 210 + "b.png"]
+    (tmp_path / "in").mkdir()
+    for name in names:
+        pngfile.write_png(tmp_path / "in" / name, rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
+    harness.run("in", "--invert", "out", cwd=tmp_path)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names

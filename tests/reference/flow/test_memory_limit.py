@@ -144,6 +144,16 @@ def test_what_is_decoded_ahead_counts(tmp_path, rng, limit, to):
     harness.run(*words, cwd=tmp_path)
 
 
+@pytest.mark.parametrize("limit, options", [("1", []), ("2K", ["--verify=100"])])
+def test_smallest_limits(tmp_path, rng, limit, options):
+    """To a pipe, as rows are then decoded ahead by a share of the limit that is named."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, harness.Shape(300, 200, 3, "uint8")))
+    words = ["in.tif", "--memory-limit", limit, "--blur", 3, *options, "-f", "ppm", "-o", "-"]
+    words[2] = "".join(re.search(r"needs (\d+) (.)iB", harness.run(*words, cwd=tmp_path, status=1).err).groups())
+    assert int(words[2][:-1]) < (10 if words[2].endswith("M") else 10000)
+    harness.run(*words, cwd=tmp_path)
+
+
 def test_second_computation_names_the_whole_limit(tmp_path, rng):
     """The first message is of the chain, the second of --verify, which has half of the limit."""
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, harness.Shape(900, 700, 3, "uint8")))

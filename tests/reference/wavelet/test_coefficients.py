@@ -135,6 +135,15 @@ def test_samples_and_metadata_come_back(tmp_path, rng):
     assert page.description == "a \"quoted\" name"
 
 
+def test_coefficients_are_floats(tmp_path, rng):
+    """--depth of another type is refused, with and without stages."""
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (20, 30, 1), np.uint8))
+    harness.run("in.tif", "--wavelet=2", "c.tif", cwd=tmp_path)
+    for stages in ([], ["--gain", "2:2"]):
+        assert "coefficients are written as float" in harness.run("c.tif", *stages, "--depth", "8", "out.tif", cwd=tmp_path, status=2).err
+        harness.run("c.tif", *stages, "--depth", "float", "out.tif", "-y", cwd=tmp_path)
+
+
 def test_coefficient_files_become_mosaics(tmp_path, rng):
     """A PNG, or an image stage, makes the same picture from the file as from the transform (invariance)."""
     harness.write_tiff(tmp_path / "in.tif", rng.random((30, 40, 1), np.float32))
