@@ -119,7 +119,7 @@ static bool is_ome(const char *text)
 
 /* True if size, pages and channels are the same. False for several pages of one row, as such a page is one
  * strip: the TIFF writer then cannot add the gap that keeps readers from taking the stack as contiguous
- * (emit_strip in tiff/writer.c). */
+ * (emit_strip in image/tiff/writer.c). */
 static bool is_same_layout(const struct change *change)
 {
     return !change_moves(change) && !change->new_geometry && change->in_pages == change->out_pages &&
