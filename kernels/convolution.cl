@@ -18,8 +18,8 @@
  *     CPU buffers   an unaligned vector of sixteen samples per column of the matrix
  *     GPU buffers   aligned vectors of four samples. The host adds columns of weight 0, so that width and start_x are
  *                   multiples of four
- *     images        a group copies its texels to local memory, in strips of rows. With a fetch per tap, a 16x16 matrix
- *                   took an H200 1.84 times as long as buffers; with strips it takes 1.4 times as long
+ *     images        a group copies its texels to local memory, in strips of rows. A 16x16 matrix takes an H200 1.4 times
+ *                   as long as in buffers; with a fetch per tap it took 1.84 times as long
  *
  * Grid: x counts vecs, y groups of OUTPUTS rows, z planes.
  *

@@ -55,6 +55,7 @@ __kernel void label_runs(PLANES_IN(src), __global uint *labels, const struct geo
         atomic_add(grays + z / channels, between);
 }
 
+/* Returns the root of a label's tree. In join_rows() it may be joined to another tree meanwhile (unite()). */
 static inline uint find_root(volatile __global uint *labels, uint label)
 {
     uint next = labels[label];

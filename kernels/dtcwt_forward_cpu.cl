@@ -104,7 +104,7 @@ static inline pair first_pairs(vec a, vec b)
 }
 
 /* Adds all taps of low- and highpass to 2 * PAIRS outputs, whose first source sample is *p, or unless `inside` *line, a copy.
- * Always inlined: filter_rows() calls it four times, and took 1.5 times as long when calls passed vectors through memory. */
+ * Always inlined: as calls, which pass vectors through memory, filter_rows() took 1.5 times as long. */
 INLINE void add_pairs(pair *low, pair *high, bool first_level, bool inside, __global const float *p, const float *line,
                       __constant const float *w, int taps)
 {

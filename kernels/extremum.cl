@@ -23,8 +23,9 @@ struct window {
     int alpha_channel;             /* copied, not filtered; -1: no alpha */
 };
 
-/* Returns the index of the sample for position i of an axis of n samples. With every border rule but wrap, samples beyond
- * the border are zeros (include_zero), or copies of samples in the window, which clamping replaces by another such copy. */
+/* Returns the index of the sample for position i of an axis of n samples. Without wrapping, clamps it: a run that begins beyond
+ * the border is replaced by the run at the border, which is in the window, too (extrema_along() in src/filters/extrema.c).
+ * Border rules clamp and mirror only repeat samples of the window; include_zero() adds the zeros of border rule zero. */
 static inline int map_index(int i, int n, int wraps)
 {
     if (!wraps)

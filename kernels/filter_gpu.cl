@@ -69,8 +69,9 @@ INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(y_table), int wraps, int x
 }
 
 /* Returns the column to load for column x: the nearest one inside, unless the axis wraps. Columns outside have weight 0 along
- * x, so any finite values will do. So groups at the border take no longer than others if the width is a multiple of LANES.
- * Otherwise add_block() filters the last vec, which is not whole, and the columns outside that load it. Filtering all columns
+ * x, so any values will do (a NaN or an infinity only causes a recomputation). So groups at the border take no longer than
+ * others if the width is a multiple of LANES. Otherwise add_block() filters the last vec, which is not whole, and the columns
+ * outside that load it. Filtering all columns
  * outside with the border weights of add_block() made a blur take 1.16 times as long on an H200. */
 INLINE int column_inside(const struct geometry at, TABLE(x_table), int x)
 {

@@ -22,7 +22,7 @@
 #endif
 #include "planes.h"
 
-#define LIVE         252   /* LIVE_CELLS in kernels/noise.cl depends on it */
+#define LIVE         252   /* also in kernels/noise.cl */
 #define EQUAL_PIXELS 6     /* pixels that rule 2 compares: the cell's own two and two on either side */
 #define CLIPPED      1e-6f /* largest distance of clipped values from 0 or full scale */
 

@@ -119,7 +119,7 @@ __kernel void count_tiles(PLANES_IN(src), __global uint *tables, const struct ti
     }
 }
 
-/* Clips a histogram at `limit` (0: not), distributes the clipped counts evenly over all bins, and replaces counts by their
+/* Clips a histogram at `limit` (0: no limit), distributes the clipped counts evenly over all bins, and replaces counts by their
  * running sum, scaled to 0 ... bins - 1. `limit` is for a tile whose pixels are all counted, and is reduced in proportion
  * if fewer are. The table of a tile without counted pixels changes nothing. Grid: x counts tiles. */
 __kernel void make_tables(__global uint *tables, const struct tiles tiles, uint limit)

@@ -4,8 +4,8 @@
  *
  * at evenly spaced positions (places.h). Live coefficients are neither clipped nor constant, so they show noise. live.cl packs
  * the liveness of a cell into a uint, one byte per channel, 0 to LIVE. A coefficient is live if the mean of its cell and the
- * eight neighbouring cells is at least 9/10 of LIVE. --shrink knows only the pyramid, and so has no cells (`masked` = 0): all
- * coefficients other than 0 are live.
+ * eight neighbouring cells is at least 9/10 of LIVE. --shrink knows only the pyramid, and so has no cells
+ * (`has_cells` = 0): all coefficients other than 0 are live.
  *
  * There are two classes of positions, with a histogram each: in the upper class at least ALL_LIVE of the 49 neighbours are
  * live, in the lower class at least SOME_LIVE. The host uses the upper class if it has enough positions, and otherwise both.
@@ -105,7 +105,7 @@ static inline int8 is_live(uint8 even, uint8 odd, int byte)
 }
 
 /* Returns the sum of the lanes. */
-static inline int count_of(int8 v)
+static inline int sum_of_lanes(int8 v)
 {
     return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
 }
@@ -141,7 +141,7 @@ static inline int tone_of(PLANES_IN(picture), int x, int y, int image, int chann
 
 /* Counts the energies of one level at columns x rows evenly spaced positions, but only in rows [range.x, range.y).
  *
- *     live, masked        cells of the level (live.cl); not used if masked = 0
+ *     live, has_cells        cells of the level (live.cl); not used if has_cells = 0
  *     channels, colours   planes of an image in src, with and without alpha
  *     opponent            not 0: src has opponent colours
  *     picture             the picture in opponent colours, for the tones
@@ -150,7 +150,7 @@ static inline int tone_of(PLANES_IN(picture), int x, int y, int image, int chann
  *
  * Red, green and blue are counted at every second position of every second row only. Grid: x and y count positions, z
  * images. */
-__kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, const struct geometry live_at, int masked, int columns,
+__kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, const struct geometry live_at, int has_cells, int columns,
                              int rows, int2 range, int channels, int colours, int opponent, PLANES_IN(picture),
                              volatile __global uint *bins, int bins_at, int tones_at)
 {
@@ -164,7 +164,7 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
     const int8 used_lanes = (int8)(-1, -1, -1, -1, -1, -1, -1, 0);
     const int tone = tones_at >= 0 ? image * TONES + tone_of(PLANES_ARG(picture), x, y, image, channels) : 0;
     uint8 even[SIDE] = {0}, odd[SIDE] = {0};
-    if (masked)
+    if (has_cells)
         sum_cells(even, odd, live, live_at, x, y, image);
     for (int subband = 0; subband < SUBBANDS; subband++) {
         float8 sum[MAX_PLANES] = {0.0f};
@@ -183,13 +183,13 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
                     break;
                 const int byte = planes < MAX_PLANES ? p : p < 3 ? 3 : p - 3; /* opponent colours: of all colours together */
                 const int8 is_counted = used_lanes & (energy[p] < INFINITY) &
-                                        (masked ? is_live(even[k], odd[k], byte) : energy[p] > NOT_ZERO);
+                                        (has_cells ? is_live(even[k], odd[k], byte) : energy[p] > NOT_ZERO);
                 sum[p] += as_float8(as_int8(energy[p]) & is_counted);
                 count[p] -= is_counted;
             }
         }
         for (int p = 0; p < counted; p++) {
-            const int n = count_of(count[p]);
+            const int n = sum_of_lanes(count[p]);
             if (n < SOME_LIVE)
                 continue;
             const float mean = sum_lanes(sum[p]) / (float)(2 * n);

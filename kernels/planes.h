@@ -123,7 +123,9 @@ typedef float vec;
 #define VSTORE(v, p) (*(p) = (v))
 #endif
 #endif
-/* The z of channel z of layer l. In buffers the planes of a layer are adjacent; in images a layer is one plane of texels. */
+
+/* The plane, z of load() and store(), of channel z of layer l. In buffers the planes of a layer are adjacent; in images a layer
+ * is one plane of texels. */
 #ifdef IMAGES
 #define PLANE_INDEX(l, z, channels) (l)
 #else
@@ -195,7 +197,7 @@ static inline float component(float4 v, int channel)
     return channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
 }
 
-/* Returns a parameter that differs by channel, for all lanes of a vec; in images all of v, as a texel has all channels. */
+/* Returns the component of v for a channel, in all lanes of a vec; in images v itself, as a texel has all channels. */
 static inline vec channel_value(float4 v, int channel)
 {
 #ifdef IMAGES

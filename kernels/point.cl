@@ -150,7 +150,8 @@ __kernel void combine(PLANES_IN(src), PLANES_OUT(dst), __global const float *res
     const size_t at = (size_t)(y - dst_at.first_row) * pitch + x, step = plane_step;
 #ifdef IMAGES
     const int last = alpha < 0 ? dst_at.channels - 1 : alpha - 1;
-    const vec w = (vec)(other[at], other[at + min(1, last) * step], other[at + min(2, last) * step], 0.0f);
+    const vec w = (vec)(other[at], other[at + min(1, last) * step], other[at + min(2, last) * step],
+                        other[at + min(3, last) * step]);
 #else
     const vec w = z == alpha ? (vec)(0.0f) : VLOAD(other + at + z * step);
 #endif
@@ -218,9 +219,9 @@ static inline int any_lane(ints lanes)
     return (rest.x | rest.y | rest.z | rest.w) != 0;
 }
 
-/* Returns the bin of each value: its magnitude without the lowest SHIFT bits, as bits of positive floats sort like integers. A
- * value in the middle between two bins goes to the lower one. Values of float pictures are distances from the origin. Values
- * of integers have such bins from 2 times full scale on, which --range and sums of pictures exceed. */
+/* Returns the bin of each value. The bins of integers below 2 times full scale are 1/65535 wide. Larger ones, which --range and
+ * sums of pictures have, and floats, as distances from the origin, have bins by their bits: the magnitude without the lowest
+ * SHIFT bits, as bits of positive floats sort like integers. There a value in the middle between two bins goes to the lower. */
 static inline ints find_bins(vec v, int floats)
 {
     const vec a = fabs(v);

@@ -28,13 +28,15 @@
 #define TILE_COLUMNS 32
 #endif
 
-/* Outputs of a tile along y; thresholds of a sweep, a bit each; and the most columns that are finished value by value, because
- * that costs less than another sweep. Of 32, 48 and 64 rows 32 are best at radius 5, 64 at 127. */
-enum { TILE_ROWS = 48, THRESHOLDS = 8, FEW_COLUMNS = 4 };
-
-/* Bits of a counter: a disc has at most 50,671 values, and a counter grows by at most 256 a row. Columns of the window that are
- * added at once; the counters' lowest bits, which these overflow; and bits of the number of overflows in a row. */
-enum { PLANES = 16, COLUMNS = 8, LOW_PLANES = 4, OVERFLOWS = 6 };
+enum {
+    TILE_ROWS = 48,  /* outputs of a tile along y. Of 32, 48 and 64, 32 is best at radius 5, 64 at 127 */
+    THRESHOLDS = 8,  /* of a sweep, a bit each */
+    FEW_COLUMNS = 4, /* so few columns are finished value by value: another sweep costs more */
+    PLANES = 16,     /* bits of a counter: a disc has at most 50,671 values, and a counter grows by at most 256 a row */
+    COLUMNS = 8,     /* columns of the window that are added at once */
+    LOW_PLANES = 4,  /* lowest bits of a counter, which overflow when so many columns are added */
+    OVERFLOWS = 6    /* bits of the number of overflows in a row */
+};
 
 /* A byte of each column of a tile. With char16 the loop of a sweep has twice as many instructions. */
 typedef uchar bytes __attribute__((ext_vector_type(TILE_COLUMNS)));
@@ -93,8 +95,8 @@ static inline void fill_window(struct window *window, __global const uchar *at, 
     }
 }
 
-/* Stores the histogram of the window in `counts`. *cursor, any value before, becomes the value at index `rank` of the window's
- * sorted values. Returns the number of values less than that. */
+/* Stores the histogram of the window in `counts`, and in *cursor the value at index `rank` of the window's sorted values. The
+ * search for it begins at the old *cursor. Returns the number of values less than it. */
 static inline int find_value(const struct window *window, ushort *counts, int *cursor, int rank)
 {
     ushort sum = 0;

@@ -92,8 +92,8 @@ static inline key load_key(INPUT, int x, int y, int channels, int c)
     return src[PIXEL_NUMBER(src, x, y, 0) * channels + c];
 }
 
-/* Copies `count` pixels of row y, from x on, to a line. The last two are copied key by key: the excess of a word may be
- * beyond the buffer. */
+/* Copies `count` pixels of row y, from x on, to a line. The last one or two are copied key by key: the excess of a word may
+ * be beyond the buffer. */
 INLINE void load_pixels(key line[2][LINE], INPUT, int x, int y, int channels, int count)
 {
     __global const key *p = src + PIXEL_NUMBER(src, x, y, 0) * channels;
@@ -110,7 +110,7 @@ INLINE void load_pixels(key line[2][LINE], INPUT, int x, int y, int channels, in
     }
 }
 
-/* Copies `count` pixels of a line to row y, from x on. The last two are copied key by key: the excess of a word would
+/* Copies `count` pixels of a line to row y, from x on. The last one or two are copied key by key: the excess of a word would
  * overwrite pixels of another work-item. */
 INLINE void store_pixels(key line[2][LINE], OUTPUT, int x, int y, int channels, int count)
 {

@@ -51,7 +51,7 @@ static inline void store_three_bytes(__global uint *p, uint16 pixels)
 }
 
 /* Returns true if any lane is true. */
-static inline bool is_any(mask t)
+static inline bool any_lane(mask t)
 {
     const int8 a = t.lo | t.hi;
     const int4 b = a.lo | a.hi;
@@ -63,7 +63,7 @@ typedef int mask;
 #define LANE_BITS(v)     as_uint(v)
 #define LANE_NUMBERS     0
 #define popcount_mask(t) (t)
-#define is_any(t)        (t)
+#define any_lane(t)        (t)
 #endif
 
 #define COUNTED_ROWS 64 /* also in src/engine/transfer.c */
@@ -74,7 +74,7 @@ typedef int mask;
 static inline void count_clipped(__global uint *counters, int y, int z, lanes value, float lowest, float highest, mask valid)
 {
     const mask inside = (value >= lowest - 0.5f) & (value <= highest + 0.5f);
-    if (!is_any((!inside) & valid)) /* usually nothing is clipped */
+    if (!any_lane((!inside) & valid)) /* usually nothing is clipped */
         return;
     const int beyond = popcount_mask(((value < lowest - 0.5f) | (value > highest + 0.5f)) & valid);
     const int nan = popcount_mask((value != value) & valid);

@@ -180,9 +180,9 @@ static inline void interleave(lanes *v, int channels)
 #endif
 }
 
-/* Stores 8-bit samples of three or four channels as 32-bit words, with a pixel in each lane. 4096x4096 RGB takes 10 ms; with
- * shuffles of bytes and the driver's rounding it took 38. */
 #define BYTES(v, rounding) (ROUND_SHORT(v, rounding) & 0xff)
+
+/* Stores 8-bit samples of three or four channels as 32-bit words, with a pixel in each lane (samples.h has the gain). */
 static inline void store_words(__global uchar *p, const lanes *v, int channels, float rounding)
 {
 #if LANES == 16

@@ -147,7 +147,7 @@ static inline uint16 quantise(lanes v)
  * integers: bits of NaN and of negative values are larger than all others. */
 static inline bool may_be_clipped(uint16 largest)
 {
-    return is_any(largest > as_uint(1.0f + 0.5f / FULL_SCALE));
+    return any_lane(largest > as_uint(1.0f + 0.5f / FULL_SCALE));
 }
 
 /* Counts the clipped samples and NaN of sixteen pixels from x on; `value` has a vector per channel. Tests all channels at once

@@ -188,8 +188,16 @@ static enum status check_aux_outputs(const struct command *command, struct error
     struct aux_output aux[AUX_OUTPUTS];
     enum status status = STATUS_OK;
     list_aux_outputs(command, aux);
-    for (int i = REPORT_OUTPUT + 1; status == STATUS_OK && i < AUX_OUTPUTS; i++)
-        status = aux[i].path ? aux_check(aux[i].path, contents[i], error) : STATUS_OK;
+    for (int i = REPORT_OUTPUT + 1; status == STATUS_OK && i < AUX_OUTPUTS; i++) {
+        if (!aux[i].path)
+            continue;
+        char *target = resolve_links(aux[i].path, error); /* opening a dangling link creates its target */
+        status = target ? aux_check(target, contents[i], error) : STATUS_FAILED;
+        /* The map, an image, is renamed from a temporary file in its folder. */
+        if (status == STATUS_OK && i == MAP_OUTPUT)
+            status = output_check(target, error);
+        free(target);
+    }
     return status;
 }
 

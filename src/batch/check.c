@@ -14,7 +14,6 @@
 #include "image/reader.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { ROWS_SIZE = 256 << 10 /* bytes of rows that are read at once: they stay in a core's cache */ };
 
@@ -29,7 +28,7 @@ struct check {
     const char *checksums;    /* names of the checksums that all pages have; may be NULL */
     bool has_coefficient_sum; /* the checksum of a coefficient file was compared */
     uint32_t width, height;   /* of the first page */
-    int pages;                /* number of pages that were decoded */
+    int pages;                /* number of pages, or frames of video, that were decoded */
     char warnings[512];       /* separated by "; " */
 };
 
@@ -38,6 +37,7 @@ static enum status check_page(struct check *check, struct reader *reader, uint32
 {
     const struct image_info *info = reader_info(reader);
     const size_t row = row_size(info);
+    const bool ends_page = info->video.part + 1 >= info->video.parts; /* chroma ends a frame of video */
     const struct shape shape = {.width = (int)info->width, .height = (int)info->height};
     const uint32_t most = row < ROWS_SIZE ? (uint32_t)(ROWS_SIZE / row) : 1;
     void *rows = allocate(row * (most < info->height ? most : info->height), "rows", error);
@@ -55,7 +55,7 @@ static enum status check_page(struct check *check, struct reader *reader, uint32
     }
     free(rows);
     check->result.pixels += (uint64_t)info->width * info->height;
-    check->pages += status == STATUS_OK;
+    check->pages += status == STATUS_OK && ends_page;
     check->job->page = check->pages;
     return status;
 }
@@ -65,13 +65,11 @@ static enum status check_page(struct check *check, struct reader *reader, uint32
 static enum status check_coefficients(struct check *check, const struct coefficients *coefficients,
                                       const struct metadata *last, uint32_t sum, struct error *error)
 {
-    const char *text = metadata_text(last, "Description");
     const int pages = coefficients_page_count(&coefficients->shape);
     if (check->pages != pages)
         return fail(error, STATUS_FAILED, "damaged coefficient file: it has %d of %d pages", check->pages,
                     pages);
-    check->has_coefficient_sum = text && strstr(text, "crc32");
-    return coefficients_check(sum, last, error);
+    return coefficients_check(sum, last, &check->has_coefficient_sum, error);
 }
 
 /* Decodes all pages of an open file, compares the checksum of a coefficient file, and examines the rest. */
@@ -144,7 +142,8 @@ static void print_check(FILE *out, const struct check *check)
     putc('\n', out);
 }
 
-/* Writes a line of the report. Keys that the report of a conversion has, too, have the same meaning. */
+/* Writes a line of the report. Unlike in the report of a conversion, "warnings" is one text or null, and the
+ * input of stdin is "standard input". */
 static void report_check(FILE *file, const struct job *job, const struct result *result)
 {
     const struct check *check = (const struct check *)result;

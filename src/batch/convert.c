@@ -23,10 +23,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Returns the conversion of the chain's values to samples of the output. `from` is the input's conversion. */
-static struct conversion output_conversion(const struct job *job, const struct worker *worker,
-                                           const struct conversion *from, const struct shape *shape,
-                                           const struct image_info *out)
+struct conversion job_output_conversion(const struct job *job, const struct worker *worker,
+                                        const struct conversion *from, const struct shape *shape,
+                                        const struct image_info *out)
 {
     struct conversion to = *from;
     const struct settings *settings = worker->context->settings;
@@ -165,14 +164,16 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
         const struct conversion *from = &page->input_conversion;
         /* Coefficients of an input that is a pyramid keep their curve. */
-        struct coefficients made = {*shape, job_input_type(job), from->linear, from->exponent};
-        made.linear = job->pyramid ? job->pyramid->linear : made.linear;
-        made.exponent = job->pyramid ? job->pyramid->exponent : made.exponent;
-        if (made.linear && made.exponent < 0 && metadata->icc.data == NULL)
+        struct coefficients description = {*shape, job_input_type(job), from->linear, from->exponent};
+        if (job->pyramid) {
+            description.linear = job->pyramid->linear;
+            description.exponent = job->pyramid->exponent;
+        }
+        if (description.linear && description.exponent < 0 && metadata->icc.data == NULL)
             status = fail(error, STATUS_FAILED,
                           "has a curve of cICP, which a coefficient file cannot hold; leave --linear out");
         else
-            status = coefficients_describe(&made, metadata, error);
+            status = coefficients_describe(&description, metadata, error);
     }
     if (status != STATUS_OK)
         metadata_free(metadata);
@@ -197,7 +198,7 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     out->premultiplied = false;
     out->type = job_output_type(job, worker);
     out->page_name = worker->context->settings->strip || job->pyramid ? NULL : in->page_name;
-    page->output_conversion = output_conversion(job, worker, &page->input_conversion, shape, out);
+    page->output_conversion = job_output_conversion(job, worker, &page->input_conversion, shape, out);
     return describe_metadata(job, worker, page, error);
 }
 

@@ -5,6 +5,12 @@
 
 #include "batch/result.h"
 
+/* Returns the conversion of the chain's values to samples of the output. `from` is the input's conversion,
+ * `shape` that of the values, and `out` describes the samples. */
+struct conversion job_output_conversion(const struct job *job, const struct worker *worker,
+                                        const struct conversion *from, const struct shape *shape,
+                                        const struct image_info *out);
+
 /* Fills in page->out, including metadata, and both conversions of the page. page->plan must be set. After
  * success the caller frees page->out.metadata with metadata_free. */
 enum status job_describe(const struct job *job, const struct worker *worker, struct page *page,

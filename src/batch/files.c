@@ -92,11 +92,17 @@ static enum status add_job(struct builder *builder, const char *name, const char
 }
 
 /* Adds a job that fails, for an input that cannot be found or read. The job's name is the path from offset
- * `root`, as in visit; if the path ends there, the last part of the path. */
+ * `root`, as in visit; if the path ends there, the last part of the path, with slashes at its end. */
 static enum status add_failed_job(struct builder *builder, const char *path, size_t root, int code,
                                   struct error *error)
 {
-    const char *name = root < strlen(path) ? path + root : name_base(path);
+    const char *end = path + strlen(path), *name = path + root;
+    if (name >= end) {
+        for (name = end; name > path && name[-1] == '/';)
+            name--;
+        while (name > path && name[-1] != '/')
+            name--;
+    }
     enum status status = add_job(builder, name, path, NULL, NULL, error);
     if (status != STATUS_OK)
         return status;
@@ -270,8 +276,8 @@ static enum status add_stdin(struct builder *builder, struct error *error)
 {
     struct job_list *list = builder->list;
     struct stat info;
-    const bool is_info = (builder->command->settings.mode & MODES_READING) != 0;
-    if (!is_info && !list->is_stack && (list->output_is_directory || list->output == NULL))
+    const bool only_reads = (builder->command->settings.mode & MODES_READING) != 0;
+    if (!only_reads && !list->is_stack && (list->output_is_directory || list->output == NULL))
         return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
     enum status status = reserve_stdin(builder, error);
     if (status == STATUS_OK)

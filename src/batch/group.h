@@ -24,7 +24,7 @@ struct group_item {
     bool is_finished; /* the output is committed; otherwise the caller must do the job alone */
     int image;        /* index of its image in the group; -1: none */
     struct page page; /* conversions and description of the output; owns its metadata */
-    char *page_name;  /* copy of the output's page name, as the reader is closed before; may be NULL */
+    char *page_name;  /* copy of the output's page name, as the reader is closed first; may be NULL */
 };
 
 /* Initialise it with a worker, whose device need not be open, and with FIRST_GROUP. */

@@ -8,9 +8,8 @@
  * opened. Otherwise the steps before the stage run like a page (flow_page), in slices, with a writer that
  * passes the rows to the measurement. If the chain has a second measured stage, its steps include the stage
  * that replaced the first one. */
-#include "batch/result.h"
-
 #include "base/text.h"
+#include "batch/convert.h"
 #include "image/memory_io.h"
 
 #include <stdlib.h>
@@ -115,11 +114,15 @@ static enum status measure_steps(const struct job *job, struct worker *worker, s
     page.input_conversion.flushes_alpha = plan_has_large_halo(&plan);
     page.input_conversion.opponent_in = plan.opponent_in;
     page.input_conversion.opponent_out = plan.opponent_out;
+    /* Measure the samples that an output would get; of an input of a stack, samples with the file's curve. */
     page.output_conversion = page.input_conversion;
+    if (!job_is_stack_input(job))
+        page.output_conversion = job_output_conversion(job, worker, &page.input_conversion, out, &page.out);
     page.output_conversion.type = plan.out;
     page.output_conversion.channels = out->channels;
     page.output_conversion.alpha = out->alpha;
     page.output_conversion.has_range = false;
+    page.output_conversion.counts_clipping = false;
     enum status status = memory_writer(reader_name(reader), &sink, &page.writer, error);
     if (status == STATUS_OK)
         status = flow_page(&page, error);

@@ -69,7 +69,7 @@ static void put_parts(struct json_writer *line, const struct times *times)
 }
 
 /* Writes the size of a picture, or null if it is unknown. */
-static void put_sizes(struct json_writer *line, const char *key, int width, int height, int channels)
+static void put_size(struct json_writer *line, const char *key, int width, int height, int channels)
 {
     if (width <= 0) {
         json_put_null(line, key);
@@ -156,8 +156,8 @@ static void print_result(FILE *out, const struct job *job, const struct result *
                                                      : scopes[result->error.scope]);
     json_put_string(&line, "stage", has_failed ? result->error.stage : NULL);
     put_warnings(&line, result->warnings);
-    put_sizes(&line, "from", result->width, result->height, result->channels);
-    put_sizes(&line, "to", result->output_width, result->output_height, result->output_channels);
+    put_size(&line, "from", result->width, result->height, result->channels);
+    put_size(&line, "to", result->output_width, result->output_height, result->output_channels);
     report_noise(&line, &result->noise);
     put_alignment(&line, &result->alignment);
     json_put_string(&line, "found", result->found[0] ? result->found : NULL);

@@ -115,12 +115,13 @@ static enum status allow_outputs(const struct command *command, const struct job
     }
     /* Allow removing the output folder if this run created it: it is removed if it stays empty. */
     const size_t made_from = list->count > 0 ? list->jobs[0].made_from : 0;
-    char *made = made_from > 0 ? text_print(error, "%.*s", (int)made_from, list->jobs[0].output) : NULL;
-    if (made_from > 0 && !made)
-        return STATUS_FAILED;
-    if (made)
+    if (made_from > 0) {
+        char *made = text_print(error, "%.*s", (int)made_from, list->jobs[0].output);
+        if (!made)
+            return STATUS_FAILED;
         confine_allow_folder(made, CONFINE_REMOVE_FOLDERS);
-    free(made);
+        free(made);
+    }
     struct aux_output aux[AUX_OUTPUTS];
     list_aux_outputs(command, aux);
     for (int i = 0; i < AUX_OUTPUTS; i++) {

@@ -244,15 +244,19 @@ uint32_t coefficients_sum_rows(uint32_t sum, const struct image_info *info, cons
     return sum;
 }
 
-enum status coefficients_check(uint32_t sum, const struct metadata *last, struct error *error)
+enum status coefficients_check(uint32_t sum, const struct metadata *last, bool *is_compared,
+                               struct error *error)
 {
     json_t *root = NULL;
-    struct error ignored;
     const char *text = metadata_text(last, "Description");
-    if (!text || !strstr(text, CHECKSUM_MARKER) || load_json(last, &root, &ignored) != STATUS_OK)
+    *is_compared = false;
+    if (!text || !strstr(text, CHECKSUM_MARKER))
         return STATUS_OK;
+    if (load_json(last, &root, error) != STATUS_OK)
+        return STATUS_FAILED;
     const json_t *stored = json_object_get(root, "crc32");
-    const bool is_right = !json_is_integer(stored) || json_integer_value(stored) == sum;
+    *is_compared = json_is_integer(stored);
+    const bool is_right = !*is_compared || json_integer_value(stored) == sum;
     json_decref(root);
     if (is_right)
         return STATUS_OK;
@@ -341,6 +345,7 @@ static enum status load_page(const struct page *page, struct value *pyramid, str
     const struct shape *shape = &pyramid->shape;
     const struct coefficient_page *layout = &buffer->page;
     const int index = buffer->index;
+    bool ignored;
     struct planes *planes = &pyramid->planes[layout->level];
     enum status status = check_page(shape, index, info, error);
     if (status != STATUS_OK)
@@ -354,7 +359,7 @@ static enum status load_page(const struct page *page, struct value *pyramid, str
             *sum = coefficients_sum_description(&info->metadata);
         *sum = coefficients_sum_rows(*sum, info, buffer->staging->host, buffer->pitch);
         if (index + 1 == coefficients_page_count(shape))
-            status = coefficients_check(*sum, &info->metadata, error);
+            status = coefficients_check(*sum, &info->metadata, &ignored, error);
     }
     timing_add(run_timing(page->run), PHASE_DECODE, "decode", index, since);
 

@@ -46,10 +46,11 @@ enum status coefficients_describe(const struct coefficients *coefficients, struc
 
 /* Checksum of a coefficient file, stored in the description of the last page: CRC-32 of the first page's
  * description and the samples of all pages. Begin with the first function and add the rows of each page.
- * coefficients_check compares it. A file without checksum passes. */
+ * coefficients_check compares it if there is one, and sets *is_compared. A file without checksum passes. */
 uint32_t coefficients_sum_description(const struct metadata *first);
 uint32_t coefficients_sum_rows(uint32_t sum, const struct image_info *info, const void *rows, size_t pitch);
-enum status coefficients_check(uint32_t sum, const struct metadata *last, struct error *error);
+enum status coefficients_check(uint32_t sum, const struct metadata *last, bool *is_compared,
+                               struct error *error);
 
 /* Return the number of pages for a pyramid, and a page by its index. */
 int coefficients_page_count(const struct shape *shape);

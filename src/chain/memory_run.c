@@ -162,20 +162,20 @@ enum status run_in_memory(const char *name, const struct page *page, const struc
     const struct memory_sink sink = {&memory_run, memory_run_begin_page, memory_run_write_rows,
                                      memory_run_end_page};
     struct clipping clipping = {0};
-    struct page again = *page;
-    again.reader = NULL;
-    again.writer = NULL;
-    again.clipping = &clipping;
-    again.watch = NULL; /* the progress bar counts only rows of the original page */
-    enum status status = memory_reader(name, &inputs[0].info, &source, &again.reader, error);
+    struct page copy = *page;
+    copy.reader = NULL;
+    copy.writer = NULL;
+    copy.clipping = &clipping;
+    copy.watch = NULL; /* --verify: only the first computation's rows are progress */
+    enum status status = memory_reader(name, &inputs[0].info, &source, &copy.reader, error);
     if (status == STATUS_OK)
-        status = memory_writer(name, &sink, &again.writer, error);
+        status = memory_writer(name, &sink, &copy.writer, error);
     if (status == STATUS_OK)
-        status = flow_page(&again, error);
+        status = flow_page(&copy, error);
     if (status != STATUS_OK)
         event_log_discard(page->run->device->event_log);
-    reader_close(again.reader);
-    writer_close(again.writer);
+    reader_close(copy.reader);
+    writer_close(copy.writer);
     return status;
 }
 

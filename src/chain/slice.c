@@ -220,7 +220,7 @@ static enum status dry_run_load(struct run *run, struct value *pyramid, struct e
     return status;
 }
 
-/* Runs the first slice and at most `slices` others, evenly spread, with the last one. */
+/* Runs the first slice and at most `slices` others, which are evenly spread and end with the last slice. */
 static enum status dry_run_slices(const struct plan *plan, struct run *run, const struct conversion *from,
                                   const struct conversion *to, int slices, struct error *error)
 {

@@ -106,6 +106,7 @@ static enum status draw_pieces(struct page_tap *tap, struct error *error)
     const struct plan *plan = tap->page->plan;
     const double share = tap->verifier->share;
     const int height = plan_output(plan)->height;
+    /* One piece: a pyramid, rows that need all input rows, or a first step that moves all samples. */
     const bool has_one_piece = !plan->sliceable || plan->moved_steps > 0 || plan_may_need_analysis(plan);
     const int slice = has_one_piece ? height : plan->slice_rows;
     /* A piece has 1% of the rows, or with a large halo the whole share; at most a slice. */

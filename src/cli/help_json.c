@@ -35,6 +35,7 @@ static void put_words(struct json_writer *out, const char *words)
 /* Writes "modes": the commands in which a global option has an effect. */
 static void put_modes(struct json_writer *out, const struct option *option)
 {
+    /* In the order of the MODE_ bits (settings/option.h). */
     static const char *const names[] = {"convert", "info",         "measure",  "check",
                                         "compare", "list-devices", "selftest", "warm"};
     json_begin(out, "modes", '[');

@@ -143,9 +143,9 @@ static void put_known(struct json_writer *out, const char *key, int value)
         json_put_null(out, key);
 }
 
-/* Returns the variance of the Laplacian of the picture divided by that of white noise as strong as the noise
- * of the finest level. The Laplacian multiplies the variance of white noise by 20, the sum of the squared
- * weights 1, 1, -4, 1, 1. NaN if the noise is unknown or 0. */
+/* Returns the variance of the picture's Laplacian divided by the variance that its noise alone, as strong as
+ * on the finest level, would give. The Laplacian multiplies the variance of white noise by 20, the sum of the
+ * squared weights 1, 1, -4, 1, 1. NaN if the noise is unknown or 0. */
 static double sharpness(const struct file_info *facts)
 {
     const struct noise_summary *noise = facts->noise;

@@ -63,7 +63,7 @@ static struct long_option read_long(const char *name)
 }
 
 /* Fails: the value of `what` is missing. */
-static enum status lacks_value(const char *what, const char *value_name, struct error *error)
+static enum status fail_no_value(const char *what, const char *value_name, struct error *error)
 {
     return fail(error, STATUS_USAGE, "%s needs a value: %s %s", what, what, value_name);
 }
@@ -74,12 +74,12 @@ static enum status take_value(struct parser *parser, const char *what, const cha
                               const char **value, struct error *error)
 {
     if (parser->next == parser->argc)
-        return lacks_value(what, value_name, error);
+        return fail_no_value(what, value_name, error);
     *value = parser->argv[parser->next++];
     if (strncmp(*value, "--", 2) != 0)
         return STATUS_OK;
     const struct long_option option = read_long(*value + 2);
-    return option.stage != NULL || option.global != NULL ? lacks_value(what, value_name, error) : STATUS_OK;
+    return option.stage != NULL || option.global != NULL ? fail_no_value(what, value_name, error) : STATUS_OK;
 }
 
 /* Appends a stage to the chain, with its attached value or the next argument. */
@@ -106,7 +106,7 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     enum status status = chain_add(&parser->command->chain, stage, value, error);
     if (status == STATUS_USAGE && takes_next && value != NULL && strchr(value, '=') == NULL &&
         format_by_path(value) != NULL)
-        return lacks_value(option->what, option_value_name(options_primary(stage->options)), error);
+        return fail_no_value(option->what, option_value_name(options_primary(stage->options)), error);
     return status;
 }
 
@@ -317,13 +317,15 @@ static void assign_positionals(const struct parser *parser, struct command *comm
 }
 
 /* Fails if the chain can process no input: neither an image, nor, if a name allows that, a coefficient file.
- * A name allows that if its extension belongs to no format, or to one that holds coefficients. */
+ * A name allows that if its extension belongs to no format, or to one that holds coefficients. Names in the
+ * list of --files-from, which is read later, allow it, too. */
 static enum status check_chain(const struct command *command, struct error *error)
 {
     struct chain resolved;
     enum status status = chain_resolve(&command->chain, KIND_IMAGE, true, &resolved, error);
-    for (size_t i = 0; status == STATUS_USAGE && i < command->input_count; i++) {
-        const struct format *format = format_by_path(command->inputs[i]);
+    const bool has_list = command->settings.files_from != NULL;
+    for (size_t i = 0; status == STATUS_USAGE && i < command->input_count + has_list; i++) {
+        const struct format *format = i < command->input_count ? format_by_path(command->inputs[i]) : NULL;
         if (format == NULL || format_holds_coefficients(format))
             status = chain_resolve(&command->chain, KIND_PYRAMID, true, &resolved, error);
     }

@@ -149,8 +149,8 @@ enum status selftest_result_check(const struct device *device, struct error *err
 
 enum { KIND_SIZE = 32, LINE_SIZE = OPTIONS_SIZE + 128 }; /* bytes */
 
-/* Writes the kind of the entries for the present kernels, by which program_cache_clean knows them:
- * "program-CRC". */
+/* Writes the kind of program entries of these kernels, "program-CRC". program_cache_clean removes other
+ * kinds. */
 static void program_kind(char kind[KIND_SIZE])
 {
     snprintf(kind, KIND_SIZE, "program-%.*s", (int)strcspn(kernels_sum, " "), kernels_sum);

@@ -221,7 +221,8 @@ void drivers_allow(const struct environment *environment)
     }
 }
 
-/* Fails if this driver cannot start, unless *context, a struct error, has a message. */
+/* Describes in *context, a struct error, why this driver cannot start, unless an earlier driver's reason is
+ * there. */
 static void check_library(void *context, const char *library)
 {
     static const char format[] =

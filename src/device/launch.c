@@ -90,22 +90,23 @@ static size_t round_up(size_t value, size_t unit)
 }
 
 /* Enqueues the kernel; only drivers of CPU devices need the launch serializer. *seconds receives the duration
- * of the call, which may compile, without the execution of an exclusive launch. */
+ * of the call, which may compile, without the serializer's wait for other kernels and without the execution
+ * of an exclusive launch. */
 static cl_int enqueue_timed(const struct device *device, struct launch_request *request, cl_event *event,
                             double *seconds)
 {
-    const double start = clock_seconds();
-    cl_ulong began = 0, ended = 0;
+    cl_ulong start = 0, end = 0; /* of the execution, on the device's clock */
+    double since;
     bool is_exclusive;
     clGetKernelInfo(request->kernel, CL_KERNEL_PROGRAM, sizeof(cl_program), &request->program, NULL);
     const cl_int code =
         serializer_enqueue((device->type & CL_DEVICE_TYPE_CPU) ? programs_serializer(device) : NULL, request,
-                           event, &is_exclusive);
+                           event, &is_exclusive, &since);
     if (code == CL_SUCCESS && is_exclusive) {
-        clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_START, sizeof began, &began, NULL);
-        clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_END, sizeof ended, &ended, NULL);
+        clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
+        clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
     }
-    *seconds = clock_seconds() - start - 1e-9 * (double)(ended - began);
+    *seconds = clock_seconds() - since - 1e-9 * (double)(end - start);
     return code;
 }
 

@@ -6,6 +6,7 @@
  * kernel and group size, some tens in a long batch, so it is searched linearly. */
 #include "device/launch_serializer.h"
 
+#include "base/timing.h"
 #include "device/compiling.h"
 
 #include <stdlib.h>
@@ -119,9 +120,10 @@ static cl_int enqueue_now(const struct launch_request *request, cl_event *event)
 }
 
 cl_int serializer_enqueue(struct launch_serializer *serializer, const struct launch_request *request,
-                          cl_event *event, bool *is_exclusive)
+                          cl_event *event, bool *is_exclusive, double *since)
 {
     *is_exclusive = false;
+    *since = clock_seconds();
     if (!serializer)
         return enqueue_now(request, event);
 
@@ -135,6 +137,7 @@ cl_int serializer_enqueue(struct launch_serializer *serializer, const struct lau
         for (int i = 0; *is_exclusive && i < serializer->count; i++)
             wait_for(serializer, serializer->queues[i]);
     }
+    *since = clock_seconds(); /* after the wait */
     cl_int code = serializer->failure;
     if (code == CL_SUCCESS)
         code = enqueue_now(request, event);

@@ -47,8 +47,9 @@ struct launch_request {
 };
 
 /* Enqueues a kernel when it may be launched. Sets *is_exclusive if it ran alone: then it has finished.
- * Returns the error of the launch or of a wait. Without a `serializer`, NULL, it only enqueues. */
+ * *since receives the time (clock_seconds) of the enqueue, after the wait for other launches. Returns the
+ * error of the launch or of a wait. Without a `serializer`, NULL, it only enqueues. */
 cl_int serializer_enqueue(struct launch_serializer *serializer, const struct launch_request *request,
-                          cl_event *event, bool *is_exclusive);
+                          cl_event *event, bool *is_exclusive, double *since);
 
 #endif

@@ -31,8 +31,8 @@ static bool read_ratio(const char *text, struct box *box)
            *height <= RATIO_MAX * *width;
 }
 
-/* Parses "W:H", which becomes `ratio`; or "WxH" or "P%", and "+X+Y" if it follows. A single length must be a
- * percentage. */
+/* Parses "W:H", and sets box->ratio to `ratio`; or "WxH" or "P%", and "+X+Y" if it follows. A single length
+ * must be a percentage. */
 static bool read_box(const char *text, double most_percent, double most, int ratio, struct box *box)
 {
     int end = 0;
@@ -100,6 +100,12 @@ void box_print(FILE *file, const void *params)
         fprintf(file, "+%d+%d", box->x, box->y);
 }
 
+/* Rounds a side of a ratio to pixels, at least one. */
+static int round_side(double pixels)
+{
+    return (int)fmin(fmax(1, round(pixels)), INT_MAX);
+}
+
 /* Converts a length to pixels, at least one. */
 static int length_pixels(const struct length *length, int whole)
 {
@@ -114,8 +120,8 @@ void box_set_size(const struct box *box, const struct shape *in, struct shape *o
          * other way round. */
         const double ratio = box->width.number / box->height.number, width = in->height * ratio;
         const bool keeps_height = box->ratio < 0 ? width < in->width : width > in->width;
-        out->width = keeps_height ? (int)fmax(1, round(width)) : in->width;
-        out->height = keeps_height ? in->height : (int)fmax(1, round(in->width / ratio));
+        out->width = keeps_height ? round_side(width) : in->width;
+        out->height = keeps_height ? in->height : round_side(in->width / ratio);
         return;
     }
     out->width = length_pixels(&box->width, in->width);
@@ -151,6 +157,7 @@ enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, cons
                     at.x, at.y, chroma->across, chroma->down);
     box->width = (struct length){.number = ceil_div(chroma->out->width, chroma->across)};
     box->height = (struct length){.number = ceil_div(chroma->out->height, chroma->down)};
+    box->ratio = 0;
     box->has_position = true;
     box->x = at.x / chroma->across;
     box->y = at.y / chroma->down;

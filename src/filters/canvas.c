@@ -124,7 +124,7 @@ static enum status canvas_fill_channels(const struct fill *fill, const struct sh
         return fail_memory(error, "out of memory for a tone curve");
     if (shape->alpha)
         channels[count] = fill->kind == FILL_COLOUR;
-    if (count == 3) {
+    if (count >= 3) { /* a fourth channel that is not alpha is 0 */
         for (int c = 0; c < 3; c++)
             channels[c] = is_light ? colour_space_light(space, c, fill->colour[c]) : fill->colour[c];
         return STATUS_OK;

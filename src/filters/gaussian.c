@@ -202,6 +202,7 @@ static enum status gaussian_prepare(struct run *run, const struct gaussian *gaus
 {
     if (!out->raster && run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
+    /* Without weights, blur_coarse replaces these axes. */
     const struct axis x = axis_filtered(gaussian->x_weights, gaussian->x_taps, in->shape.width, run->edge),
                       y = axis_filtered(gaussian->y_weights, gaussian->y_taps, in->shape.height, run->edge);
     *product = product_of(&x, &y, epilogue, in, out);

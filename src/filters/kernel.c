@@ -114,11 +114,15 @@ static enum status make_separable(const double *x, int width, const double *y, i
 {
     const double sum = sum_of(x, width, false) * sum_of(y, height, false);
     const double absolute = sum_of(x, width, true) * sum_of(y, height, true);
+    const double divisor = kernel_divisor(sum, absolute, normalize);
+    for (int i = 0; i < width; i++)
+        if (fabs(x[i] / divisor) > FLT_MAX)
+            return fail(error, STATUS_USAGE, "the sum of the kernel is too small to divide by");
     *kernel = (struct kernel){.width = width,
                               .height = height,
                               .separable = true,
                               .is_differential = fabs(sum) <= ZERO_SUM * absolute};
-    kernel->along_x = to_floats(x, width, kernel_divisor(sum, absolute, normalize), error);
+    kernel->along_x = to_floats(x, width, divisor, error);
     kernel->along_y = to_floats(y, height, 1, error);
     if (kernel->along_x && kernel->along_y)
         return STATUS_OK;

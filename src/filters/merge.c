@@ -52,7 +52,7 @@ void merge_values(const struct merge_base *base, const void *samples, size_t fir
 bool merge_covers(const struct merge_base *base, const double *pixel)
 {
     for (size_t c = 0; c < base->channels; c++)
-        if (isnan(pixel[c]))
+        if (isnan(pixel[c]) || (base->needs_finite && isinf(pixel[c])))
             return false;
     return !base->alpha || pixel[base->channels - 1] > 0;
 }
@@ -101,7 +101,7 @@ static enum status crop_to_covered(struct merge_base *base, struct error *error)
         }
     }
     free(heights);
-    return best > 0 ? STATUS_OK : fail(error, STATUS_FAILED, "no picture covers any pixel");
+    return best > 0 ? STATUS_OK : fail(error, STATUS_FAILED, "edges=crop leaves no pixel");
 }
 
 enum status merge_base_finish(void *state, struct run *run, struct merge_result *result, struct error *error)
@@ -233,6 +233,8 @@ size_t merge_reject(double *values, size_t count, double sigma, double *scratch)
         for (size_t i = 0; i < count; i++)
             if (!(fabs(values[i] - median) > limit))
                 values[kept++] = values[i];
+        if (kept == 0) /* sigma is 1, and rounding put all values beyond the limit */
+            break;
         count = kept;
     }
     return count;

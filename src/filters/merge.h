@@ -39,6 +39,7 @@ struct merge_base {
     enum sample_type type;      /* of the samples that are added */
     enum sample_type file_type; /* of the files */
     int edges;                  /* enum merge_edges */
+    bool needs_finite;          /* pixels with an infinite sample do not count: a transform would spread it */
     uint32_t pictures;          /* number so far */
     uint32_t *counts;           /* for each pixel: number of pictures in which it counts; NULL: it counts in
                                  * all. Owned */
@@ -60,7 +61,7 @@ void merge_base_free(struct merge_base *base);
 void merge_values(const struct merge_base *base, const void *samples, size_t first, size_t count,
                   double *values);
 
-/* True if a pixel counts: no channel is NaN, and alpha is above 0. */
+/* True if a pixel counts: no channel is NaN (or infinite, with needs_finite), and alpha is above 0. */
 bool merge_covers(const struct merge_base *base, const double *pixel);
 
 /* Increments base->counts for the pixels of row `y` that count. Returns the number of these pixels. */
@@ -84,8 +85,8 @@ double merge_median(double *values, size_t count);
 double merge_mean(const double *values, size_t count);
 
 /* Removes values further than `sigma` standard deviations from the median, in two passes; a pass over fewer
- * than three values removes none. Keeps the order of the others and returns their number. `scratch` has room
- * for all values. */
+ * than three values, or one that would remove all, removes none. Keeps the order of the others and returns
+ * their number. `scratch` has room for all values. */
 size_t merge_reject(double *values, size_t count, double sigma, double *scratch);
 
 #endif

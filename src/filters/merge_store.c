@@ -44,6 +44,7 @@ enum status merge_store_begin(const void *params, const struct merge_input *inpu
     *state = store;
     if (!store || merge_base_make(&store->base, input, options->edges, error) != STATUS_OK)
         return STATUS_FAILED;
+    store->base.needs_finite = options->method == MERGE_FOCUS;
     store->sigma = options->sigma;
     store->noise = options->noise / 255;
     store->depth = options->depth;

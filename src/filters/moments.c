@@ -43,17 +43,17 @@ static enum status moments_pass(struct run *run, int radius, int samples, const 
               blocks = run_is_cpu(run) ? CPU_BLOCKS : GPU_BLOCKS,
               items = ceil_div(block_of(rows.end - 1 - radius, side) + 1 - first_block, blocks);
     const struct window window = {radius, first_block, blocks, rows.begin, rows.end - rows.begin, samples};
-    struct planes kept;
-    if (run_scratch(run, src->width, items * side, rows_full(items * side), 2, src->channels, &kept, error) !=
-        STATUS_OK)
+    struct planes suffixes;
+    if (run_scratch(run, src->width, items * side, rows_full(items * side), 2, src->channels, &suffixes,
+                    error) != STATUS_OK)
         return STATUS_FAILED;
     struct kernel_launch work = run_work(run, "moments", "moments", src);
     work.height = items;
     work.depth = planes_layer_depth(src);
     work.calls_noinline = true;
-    const enum status status =
-        LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&kept), ARG_PLANES(dst), ARG(window));
-    run_scratch_release(run, &kept);
+    const enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&suffixes),
+                                      ARG_PLANES(dst), ARG(window));
+    run_scratch_release(run, &suffixes);
     return status;
 }
 

@@ -40,7 +40,10 @@ enum status operand_shape(const void *params, const struct shape *in, struct sha
         return fail(error, STATUS_FAILED, "is %dx%d here, but %s is %dx%d; both must have the same size",
                     in->width, in->height, operand->path, operand->width, operand->height);
     if (operand->colours > 1 && operand->colours != in->channels - in->alpha)
-        return fail(error, STATUS_FAILED, "is gray, and %s has colours", operand->path);
+        return fail(error, STATUS_FAILED,
+                    in->channels == 4 ? "has a fourth channel that is not alpha, and %s is RGB"
+                                      : "is gray, and %s has colours",
+                    operand->path);
     return STATUS_OK;
 }
 
@@ -125,6 +128,10 @@ enum status operand_read(void *params, const struct settings *settings, struct e
     unsigned char *stored = NULL;
     if (info->type == SAMPLE_COMPLEX || info->video.parts > 1) {
         fail(error, STATUS_FAILED, "%s: is not a picture", operand->path);
+        goto done;
+    }
+    if (info->channels - info->alpha > 3) {
+        fail(error, STATUS_FAILED, "%s: has a fourth channel that is not alpha", operand->path);
         goto done;
     }
     stored = allocate(row_size(info) * info->height, operand->path, error);

@@ -18,8 +18,8 @@
  *   as a build option                               CPU product_cpu.cl takes 0.72 to 1.02 of their time
  *   a launch per axis                               17 taps on an H100 take 2.05 times as long as copying the
  *                                                   planes; an experiment with one launch 1.38 times
- *   the wavelet transform as a product              level 1 of four planes of 1024x1024 on two cores: 14.3
- * ms; with the transform's own kernels 6.6 ms */
+ *   the wavelet transform as a product              level 1 of four planes of 1024x1024 takes two cores
+ *                                                   14.3 ms; with the transform's own kernels 6.6 ms */
 #include "filters/product.h"
 
 #include <stdlib.h>

@@ -352,8 +352,8 @@ enum status rank_adapt_to_chroma(void *params, const struct chroma *chroma, stru
     return STATUS_OK;
 }
 
-/* Ranks planes. `is_wider`: samples are known to have more than 8 bits. */
-static enum status rank_planes(struct run *run, const struct rank *rank, cl_int alpha_channel, bool is_wider,
+/* Ranks planes. `is_wide`: samples are known to have more than 8 bits. */
+static enum status rank_planes(struct run *run, const struct rank *rank, cl_int alpha_channel, bool is_wide,
                                const struct value *in, const struct value *out, struct error *error)
 {
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
@@ -367,7 +367,7 @@ static enum status rank_planes(struct run *run, const struct rank *rank, cl_int 
     /* A CPU device first does the blocks of 8-bit values, then the others. */
     struct blocks blocks = {.width = TILE, .height = TILE};
     cl_mem skipped = NULL;
-    if (!is_wider &&
+    if (!is_wide &&
         rank_by_histogram(run, rank, alpha_channel, in, out, &blocks, &skipped, error) != STATUS_OK)
         return STATUS_FAILED;
     return rank_by_tiles(run, rank, alpha_channel, src, dst, &blocks, skipped, error);

@@ -114,7 +114,7 @@ static bool resize_is_copy(const struct resize *by, bool ends_at_border)
  * up. Integer arithmetic assigns each sample to one output, even if its centre is exactly between two. */
 static int box_begin(const struct resize *by, int64_t i)
 {
-    return (int)((2 * by->from * i + by->to) / (2 * (int64_t)by->to));
+    return (int)((2 * (int64_t)by->from * i + by->to) / (2 * (int64_t)by->to));
 }
 
 /* Returns the samples under the filter of output begin + i. Without `ends_at_border` some may be outside the

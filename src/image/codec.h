@@ -24,7 +24,8 @@ struct reader {
     struct reader_options options;
     FILE *file;
     unsigned char head[FOREIGN_SIZE]; /* the file's first bytes, already read to recognise it */
-    size_t head_size; /* for the class at most SIGNATURE_SIZE; 0 if it seeks: then the file is at its start */
+    size_t head_size; /* bytes of `head` that the class reads before the file: at most SIGNATURE_SIZE; 0 if it
+                       * seeks, as the file is at its start */
     struct prefetch prefetch;
     struct metadata trailing; /* only left_out and warning are used: reader_trailing_warnings */
     bool copied;              /* by reader_copy, together with the data after the picture */

@@ -74,7 +74,7 @@ enum status measure_page(struct reader *reader, struct page_measures *measures, 
     double *ring = values + samples;
     void *row = ring + 3 * width;
     uint16_t first = 0;
-    for (uint32_t y = 0; status == STATUS_OK && y < info->height; y++) {
+    for (uint32_t y = 0; y < info->height; y++) {
         status = reader_read(reader, row, row_size(info), 1, error);
         if (status != STATUS_OK)
             break;

@@ -42,6 +42,10 @@ enum {
 /* Degrees between the angles of the coarse search and of the fine one. */
 static const double COARSE = 0.2, FINE = 0.05;
 
+/* Scores are computed from minus to plus so many degrees at least, also if fewer are searched: near the best
+ * angle all scores are high, and their median says nothing. */
+static const double MIN_RANGE = 15;
+
 /* A measured angle. */
 struct skew {
     double degrees; /* angle of the lines; positive if they fall to the right (clockwise) */
@@ -190,22 +194,26 @@ static double vertex(double before, double at, double after)
     return bend < 0 ? 0.5 * (before - after) / bend : 0;
 }
 
-/* Searches all angles from -most to `most`, then more finely around the best one, and judges it. */
-static void search_angles(const struct strips *strips, double most, struct skew *skew)
+/* Searches the angles from -most to `most`, then more finely around the best one. Judges it by the scores of
+ * all angles from -range to `range`. */
+static void search_angles(const struct strips *strips, double most, double range, struct skew *skew)
 {
-    /* Least score of a clear angle over the median of all scores; noise reaches 1.4. At 0 degrees more, as a
-     * noisy JPEG has lines of that angle, the rows of its blocks; level pages have at least 9. */
+    /* Least quotient of the score of a clear angle and the median of all scores; noise reaches 1.4. At 0
+     * degrees the rows of a noisy JPEG's blocks are lines, too, so more is required; level pages have at
+     * least 9. */
     static const double MIN_CLARITY = 2.5, MIN_CLARITY_LEVEL = 5;
     /* Largest score of a rival over the best score, after the median was subtracted from both. */
     static const double MAX_RIVAL = 0.7;
     /* Smallest distance of a rival from the best angle, in degrees. */
     static const double MIN_DISTANCE = 1.5;
     double scores[MAX_ANGLES] = {0}, sorted[MAX_ANGLES] = {0}, rival = 0;
-    const int half = (int)ceil(most / COARSE), count = 2 * half + 1;
-    int best = 0;
+    const int half = (int)ceil(range / COARSE), count = 2 * half + 1;
+    const int begin = half - (int)ceil(most / COARSE), end = count - begin; /* of the angles searched */
+    int best = begin;
     for (int i = 0; i < count; i++) {
         scores[i] = sorted[i] = score_angle(strips, (i - half) * COARSE);
-        best = scores[i] > scores[best] ? i : best;
+        if (i >= begin && i < end && scores[i] > scores[best])
+            best = i;
     }
     qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
     const double median = sorted[count / 2];
@@ -230,7 +238,7 @@ static void search_angles(const struct strips *strips, double most, struct skew 
     const double offset = is_inside ? vertex(fine[peak - 1], fine[peak], fine[peak + 1]) : 0;
     skew->degrees = (best - half) * COARSE + (peak - REACH + offset) * FINE;
     const double clarity = fabs(skew->degrees) < FINE ? MIN_CLARITY_LEVEL : MIN_CLARITY;
-    skew->is_clear = is_inside && best > 0 && best + 1 < count && median > 0 &&
+    skew->is_clear = is_inside && best > begin && best + 1 < end && median > 0 &&
                      fine[peak] > clarity * median && rival - median < MAX_RIVAL * (fine[peak] - median);
 }
 
@@ -240,7 +248,8 @@ static enum status skew_find(float *gray, int width, int height, double most, st
                              struct error *error)
 {
     *skew = (struct skew){.degrees = 0};
-    const int reach = (int)(width * tangent(most + 1)) + 4;
+    const double range = most > MIN_RANGE ? most : MIN_RANGE;
+    const int reach = (int)(width * tangent(range + 1)) + 4;
     const int fitting = width > MIN_BAND_WIDTH ? width / MIN_BAND_WIDTH : 1;
     const int bands = fitting < MAX_BANDS ? fitting : MAX_BANDS;
     struct strips strips = {
@@ -254,7 +263,7 @@ static enum status skew_find(float *gray, int width, int height, double most, st
         status = find_ink(gray, width, height, error);
     if (status == STATUS_OK) {
         fill_strips(&strips, gray, width);
-        search_angles(&strips, most, skew);
+        search_angles(&strips, most, range, skew);
     }
     free(strips.sums);
     free(strips.profile);

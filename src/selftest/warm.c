@@ -245,7 +245,7 @@ static void run_examples(struct warming *warming, const struct stage *stage)
         bool done = false;
         const double before = builds(&warming->worker).seconds;
         for (int i = 0; i <= KINDS; i++) {
-            /* At last with --linear: the stages then read and write planes instead of samples, so the
+            /* Finally with --linear: the stages then read and write planes instead of samples, so the
              * programs are those for the middle of a chain. */
             settings->linear = linear || i == KINDS;
             settings->environment.slice = 0;

@@ -98,7 +98,8 @@ const struct stage stage_gray = {
         "Makes a gray picture. rec709 weighs red, green and blue by 0.2126, 0.7152 and 0.0722, which is how "
         "bright they look (ITU-R BT.709), or by the luminances of the primaries of the file's profile; with "
         "--linear that is the true luminance. R, G and B take one channel; mean averages the three. Alpha is "
-        "kept; A makes the alpha channel the picture, which then has no alpha. A picture that is already "
+        "kept; A makes the alpha channel the picture, which then has no alpha (with --linear it counts as "
+        "light: 128 becomes 188). A picture that is already "
         "gray is unchanged. If the file has a profile, the output has a profile of gray with the same curve.",
     .examples = examples,
     .options = options,

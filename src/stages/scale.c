@@ -27,7 +27,7 @@ struct scale {
  * CORNERS: samples at pixel corners, which are first interpolated from the picture's samples. */
 enum grid { GRID_CENTERS, GRID_CORNERS };
 
-/* Sets *exponent to log2(factor) + 1, as frexp() returns 0.5 for powers of two. */
+/* True for a power of two. Then *exponent is log2(factor) + 1, as frexp() splits it into 0.5 * 2^exponent. */
 static bool is_power_of_two(double factor, int *exponent)
 {
     return factor > 0 && frexp(factor, exponent) == 0.5;

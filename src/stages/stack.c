@@ -108,6 +108,14 @@ static enum status stack_check(void *params, struct error *error)
     if (stack->merge.depth && !format_by_path(stack->merge.depth))
         return fail(error, STATUS_USAGE, "depth=%s: climg writes %s; give the map one of their extensions",
                     stack->merge.depth, format_names(NULL, "and").text);
+    if (stack->merge.depth) {
+        const struct format *format = format_by_path(stack->merge.depth);
+        const struct capacity map = {.types = 1u << format_sample_type(format, SAMPLE_UINT16),
+                                     .channels = 1u << 1};
+        if (!format_holds(format, &map))
+            return fail(error, STATUS_USAGE, "depth=%s: %s does not hold gray pictures; write %s",
+                        stack->merge.depth, format->name, format_names(&map, "or").text);
+    }
     return STATUS_OK;
 }
 
@@ -166,7 +174,8 @@ const struct stage stage_stack = {
               "given by noise=N. "
               "--align middle comes before it, as each focus has another scale. edges=crop leaves what all "
               "pictures cover. depth=FILE shows which input is the sharpest at each pixel.\n\n"
-              "Pixels do not count that are transparent or have a NaN, so that a mean is the one of the "
+              "Pixels do not count that are transparent or have a NaN (with focus also an infinity), so that "
+              "a mean is the one of the "
               "pictures that cover the pixel. Pixels that no picture covers become transparent, or NaN in "
               "floats without alpha; edges=crop cuts the result to the largest rectangle without such "
               "pixels. Colours are multiplied by alpha before they are merged; alpha is merged like a "

@@ -73,7 +73,7 @@ static enum status trim_begin(void *context, const void *params, const struct sh
     struct trim_state *state = context;
     const struct amount *tolerance = &((const struct trim *)params)->tolerance;
     *state = (struct trim_state){.info = *info, .left = -1, .right = -1, .top = -1};
-    /* Plus a rounding error: 4% of 255 are 10.2 counts, but a percentage may be a whole count, too. */
+    /* A little more, as samples are rounded: a tolerance of 10 includes a difference of exactly 10 counts. */
     state->tolerance = tolerance->number / (tolerance->percent ? 100 : shape->full - shape->zero) + 1e-7;
     state->values = allocate(info->width * (size_t)info->channels * sizeof *state->values, "a row", error);
     state->extremes = allocate(info->height * sizeof *state->extremes, "rows", error);

@@ -22,7 +22,8 @@ enum { CELLS = 16, CELL_ROWS = 32 };
 struct focus_brightness {
     double sums[CELLS * CELLS];   /* of colours, multiplied by alpha */
     double counts[CELLS * CELLS]; /* of pixels that count */
-    double ratio;                 /* to the first picture; after focus_find_factors, the factor */
+    double ratio;                 /* to the first picture */
+    double factor;                /* multiplies the picture, so that all are equally bright */
     double detail; /* mean difference of neighbouring pixels of a row; NAN without neighbours */
 };
 
@@ -46,7 +47,7 @@ static enum status focus_add(void *state, struct run *run, const void *samples, 
         return fail_memory(error, "out of memory for the brightness of pictures");
     store->brightness = grown;
     struct focus_brightness *own = &grown[base->pictures];
-    *own = (struct focus_brightness){.ratio = 1};
+    *own = (struct focus_brightness){.factor = 1};
     double pairs = 0;
     for (size_t y = 0; y < base->height; y += step) {
         const size_t row = y * CELLS / base->height * CELLS;
@@ -86,7 +87,8 @@ static int focus_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns the ratio of a picture's brightness to the first one's, 1 if there is no change of light. */
+/* Returns the ratio of a picture's brightness to the first one's: the median of the cells' ratios, weighted
+ * by brightness. Returns 1 if the light did not change. */
 static double focus_ratio_of(const struct focus_brightness *first, const struct focus_brightness *other)
 {
     struct focus_ratio ratios[CELLS * CELLS];
@@ -108,7 +110,7 @@ static double focus_ratio_of(const struct focus_brightness *first, const struct 
     return is_light && fabs(quartiles[1] - 1) > MIN_CHANGE ? quartiles[1] : 1;
 }
 
-/* Replaces ratios by factors, which give each picture the mean brightness of all. */
+/* Finds ratios and factors. The factors give each picture the mean brightness of all. */
 static void focus_find_factors(const struct merge_store *store)
 {
     const size_t pictures = store->base.pictures;
@@ -118,7 +120,7 @@ static void focus_find_factors(const struct merge_store *store)
         mean += store->brightness[i].ratio / (double)pictures;
     }
     for (size_t i = 0; i < pictures; i++)
-        store->brightness[i].ratio = mean / store->brightness[i].ratio;
+        store->brightness[i].factor = mean / store->brightness[i].ratio;
 }
 
 /* Returns the index of the picture with the least detail at equal brightness. */
@@ -127,7 +129,7 @@ static int focus_smoothest(const struct merge_store *store)
     double least = HUGE_VAL;
     int smoothest = 0; /* if no picture has neighbouring pixels */
     for (int i = 0; i < (int)store->base.pictures; i++) {
-        const double detail = store->brightness[i].detail * store->brightness[i].ratio;
+        const double detail = store->brightness[i].detail * store->brightness[i].factor;
         if (detail < least) {
             least = detail;
             smoothest = i;
@@ -172,7 +174,7 @@ static enum status focus_fill_run(const struct merge_store *store, int picture, 
             is_missing = is_missing || !covers;
             for (size_t c = 0; covers && c < channels; c++)
                 to[c * plane + x] =
-                    (float)(pixel[c] * (base->alpha && c + 1 == channels ? 1 : store->brightness[i].ratio));
+                    (float)(pixel[c] * (base->alpha && c + 1 == channels ? 1 : store->brightness[i].factor));
         }
     }
     for (size_t x = begin; is_missing && x < end; x++)
@@ -239,7 +241,7 @@ static enum status focus_load(void *context, int picture, struct interval rows, 
         const unsigned char *samples = store->piece + y * row;
         merge_values(base, samples, 0, width, store->row);
         for (size_t c = 0; c < channels; c++) {
-            const double factor = base->alpha && c + 1 == channels ? 1 : store->brightness[picture].ratio;
+            const double factor = base->alpha && c + 1 == channels ? 1 : store->brightness[picture].factor;
             float *own = to + (c * spacing + y) * pitch;
             for (size_t x = 0; x < width; x++)
                 own[x] = (float)(store->row[x * channels + c] * factor);
@@ -316,7 +318,7 @@ static enum status focus_write_depth(const struct merge_store *store, struct err
     return status;
 }
 
-/* Finds the factors of the pictures, merges them in memory, and crops and writes what the options say. */
+/* Merges the pictures into store->sharp. Crops the result, and writes the map, if the options say so. */
 static enum status focus_finish(void *state, struct run *run, struct merge_result *result,
                                 struct error *error)
 {

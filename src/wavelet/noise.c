@@ -71,13 +71,13 @@ cl_int noise_level_offset(const struct noise *noise, int level)
 /* Returns the noise (standard deviation) of a channel at frequency k of a block of 8 x 8 cosines, which is
  * k / 16 cycles per sample.
  *
- * OCTAVE: level l contains the frequencies from 2^-(l+1) to 2^-l. White noise is that of the frequency's
- * octave.
+ * OCTAVE: the level that contains the frequency; level l contains those from 2^-(l+1) to 2^-l. White noise is
+ * the noise of this level.
  *
  * LEVEL: estimated noise can be four times as strong on the next level. So it is interpolated between the
- * middles of the levels, 2^(0.5 - (l+1)): frequency k is at level 3.5 - log2(k). This gains 0.08 dB on real
- * pictures. The noise of the octave is the lower limit, for noise that falls towards coarse levels. This
- * gains up to 0.4 dB in pictures that the camera has denoised. */
+ * middles of the levels, 2^(0.5 - (l+1)): frequency k is at level 3.5 - log2(k), at least 1. This gains 0.08
+ * dB on real pictures. The noise of the level OCTAVE is the lower limit, for noise that falls towards coarse
+ * levels. This gains up to 0.4 dB in pictures that the camera has denoised. */
 static float frequency_noise(const struct shape *shape, const struct image_noise *image, int channel, int k)
 {
     static const double LEVEL[COSINES] = {3.5, 3.5, 2.5, 1.915, 1.5, 1.178, 1, 1};
@@ -94,7 +94,7 @@ static float frequency_noise(const struct shape *shape, const struct image_noise
 }
 
 /* Sets the rows of a level for a channel of an image. `values` points to the channel in the level's first
- * row. `factor` multiplies the noise. `measured`: it was measured in a colour picture. */
+ * row. `factor` multiplies the noise. `measured`: the noise was estimated, from a colour picture. */
 static void set_level(const struct shape *shape, const struct image_noise *image, int level, int channel,
                       double factor, bool measured, float *values, int pitch)
 {
@@ -252,15 +252,16 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem count
     const cl_int tones_offset = by_tone ? count_plane_levels(shape) * CLASSES * BINS : -1;
     const cl_int planes_offset = (level - 1) * shape->images * counted_planes(shape) * CLASSES * BINS;
     const cl_int columns = noise_places(subbands->width), rows = noise_places(subbands->height),
-                 masked = live != NULL, channels = shape->channels, colours = shape->channels - shape->alpha;
+                 has_cells = live != NULL, channels = shape->channels,
+                 colours = shape->channels - shape->alpha;
     const cl_int2 range = {{own.begin, own.end}};
     struct geometry live_geometry = {.width = 0};
     if (level > NOISE_LEVELS)
         return STATUS_OK;
-    if (masked)
+    if (has_cells)
         live_geometry = planes_geometry(live);
     /* Arguments that the kernel does not read may be any memory object. */
-    cl_mem cells = masked ? live->object : counters;
+    cl_mem cells = has_cells ? live->object : counters;
     image = by_tone ? image : subbands;
     struct kernel_launch work = run_work(run, "noise", "noise_energies", subbands);
     work.vector_width = VECTOR_SCALAR;
@@ -268,7 +269,7 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem count
     work.height = rows;
     work.depth = shape->images;
     return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_MEMORY(cells), ARG(live_geometry),
-                  ARG(masked), ARG(columns), ARG(rows), ARG(range), ARG(channels), ARG(colours),
+                  ARG(has_cells), ARG(columns), ARG(rows), ARG(range), ARG(channels), ARG(colours),
                   ARG(is_opponent), ARG_PLANES(image), ARG_MEMORY(counters), ARG(planes_offset),
                   ARG(tones_offset));
 }

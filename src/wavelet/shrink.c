@@ -25,10 +25,8 @@ static const struct kernel_configs shrink_configs = {
 
 enum status shrink_parse_sigma(const char *text, void *field, struct error *error)
 {
-    char *end;
-    bool estimate = strcmp(text, "auto") == 0;
-    double sigma = estimate ? NAN : strtod(text, &end);
-    if (!estimate && (end == text || *end || !(sigma >= 0 && sigma <= 255)))
+    double sigma = NAN;
+    if (strcmp(text, "auto") != 0 && (!text_to_real(text, &sigma) || !(sigma >= 0 && sigma <= 255)))
         return fail(error, STATUS_USAGE, "not a number from 0 to 255, nor auto");
     *(double *)field = sigma;
     return STATUS_OK;

@@ -37,7 +37,8 @@ static struct launch_request turn_of(int number, const char *kernel, size_t widt
 static cl_int launch_code(const struct launch_request *request, bool *alone)
 {
     cl_event event;
-    return serializer_enqueue(&serializer, request, &event, alone);
+    double since;
+    return serializer_enqueue(&serializer, request, &event, alone, &since);
 }
 
 static bool launched(int number, const char *kernel, size_t width, size_t height, size_t grid)

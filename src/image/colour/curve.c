@@ -84,7 +84,11 @@ static bool parse_parameters(const unsigned char *tag, size_t size, struct tone_
         curve->e = p[5];
         curve->f = p[6];
     }
-    return curve->c >= 0;
+    /* If the line ends above the rest, the curve decreases at d. 0.001 is more than rounded parameters
+     * cause. */
+    const double line_end = curve->c * curve->d + curve->f;
+    return curve->c >= 0 &&
+           (curve->d <= 0 || curve->d > 1 || line_end <= curve_decode(curve, curve->d) + 0.001);
 }
 
 bool curve_parse(const unsigned char *tag, size_t size, struct tone_curve *curve, bool *out_of_memory)
@@ -156,7 +160,7 @@ double curve_decode(const struct tone_curve *curve, double v)
 /* Inverts a table: returns the largest v with curve_decode(v) <= light. */
 static double encode_table(const struct tone_curve *curve, double light)
 {
-    uint32_t low = 0, high = curve->count - 1; /* table[low] <= light */
+    uint32_t low = 0, high = curve->count - 1; /* table[low] <= light, unless all entries are larger */
     while (high - low > 1) {
         const uint32_t middle = low + (high - low) / 2;
         *(curve->table[middle] <= light ? &low : &high) = middle;

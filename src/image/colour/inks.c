@@ -170,10 +170,9 @@ void rgb_conversion_apply(const struct rgb_conversion *conversion, unsigned char
         cmsDoTransform(conversion->transform, conversion->lab, rgb, width);
         return;
     }
-    for (size_t i = 0;
-         conversion->colour_model == COLOUR_MODEL_CMYK_INVERTED && i < (size_t)width * 4 * conversion->size;
-         i++)
-        row[i] ^= 0xff;
+    if (conversion->colour_model == COLOUR_MODEL_CMYK_INVERTED)
+        for (size_t i = 0; i < (size_t)width * 4 * conversion->size; i++)
+            row[i] ^= 0xff;
     if (conversion->transform != NULL)
         cmsDoTransform(conversion->transform, row, rgb, width);
     else

@@ -33,7 +33,7 @@ int exif_orientation(const struct blob *exif)
 }
 
 /* Read and write a number of up to four bytes in the blob's byte order. The caller checks the bounds. */
-static uint32_t get(const struct blob *exif, size_t at, size_t size)
+static uint32_t read_uint(const struct blob *exif, size_t at, size_t size)
 {
     const bool big_endian = exif->data[0] == 'M';
     uint32_t value = 0;
@@ -42,7 +42,7 @@ static uint32_t get(const struct blob *exif, size_t at, size_t size)
     return value;
 }
 
-static void put(struct blob *exif, size_t at, size_t size, uint32_t value)
+static void write_uint(struct blob *exif, size_t at, size_t size, uint32_t value)
 {
     const bool big_endian = exif->data[0] == 'M';
     for (size_t i = 0; i < size; i++, value >>= 8)
@@ -52,11 +52,11 @@ static void put(struct blob *exif, size_t at, size_t size, uint32_t value)
 /* Writes an entry of one TIFF_SHORT or TIFF_LONG. */
 static void put_entry(struct blob *exif, size_t at, uint16_t tag, uint16_t type, uint32_t value)
 {
-    put(exif, at, 2, tag);
-    put(exif, at + 2, 2, type);
-    put(exif, at + 4, 4, 1);
-    put(exif, at + 8, 4, 0);
-    put(exif, at + 8, type == TIFF_SHORT ? 2 : 4, value);
+    write_uint(exif, at, 2, tag);
+    write_uint(exif, at + 2, 2, type);
+    write_uint(exif, at + 4, 4, 1);
+    write_uint(exif, at + 8, 4, 0);
+    write_uint(exif, at + 8, type == TIFF_SHORT ? 2 : 4, value);
 }
 
 /* True if the IFD has entries, and all are inside the blob. */
@@ -75,7 +75,7 @@ static enum status insert_orientation(struct blob *exif, int orientation, struct
                  at = (exif->size + 1) & ~(size_t)1, table = at + 2,
                  size = table + (count + 1) * ENTRY_SIZE + 4;
     size_t before = 0; /* bytes of the entries with smaller tags */
-    while (before < count * ENTRY_SIZE && get(exif, old_table + before, 2) < IFD_ORIENTATION)
+    while (before < count * ENTRY_SIZE && read_uint(exif, old_table + before, 2) < IFD_ORIENTATION)
         before += ENTRY_SIZE;
     /* Old data, number of entries, entries before the new one, the new one, the others, link to the
      * thumbnail. */
@@ -83,8 +83,8 @@ static enum status insert_orientation(struct blob *exif, int orientation, struct
     if (longer.data == NULL)
         return STATUS_FAILED;
     memcpy(longer.data, exif->data, exif->size);
-    put(&longer, FIRST_IFD, 4, (uint32_t)at);
-    put(&longer, at, 2, (uint32_t)count + 1);
+    write_uint(&longer, FIRST_IFD, 4, (uint32_t)at);
+    write_uint(&longer, at, 2, (uint32_t)count + 1);
     memcpy(longer.data + table, exif->data + old_table, before);
     put_entry(&longer, table + before, IFD_ORIENTATION, TIFF_SHORT, (uint32_t)orientation);
     memcpy(longer.data + table + before + ENTRY_SIZE, exif->data + old_table + before,
@@ -157,7 +157,7 @@ static size_t find_rational(const struct blob *exif, uint16_t in, uint16_t tag, 
     struct ifd_entry entry;
     if (!find_entry(exif, in, tag, &entry) || entry.type != TIFF_RATIONAL || entry.count != 1)
         return 0;
-    *value = (double)get(exif, (size_t)entry.offset, 4) / get(exif, (size_t)entry.offset + 4, 4);
+    *value = (double)read_uint(exif, (size_t)entry.offset, 4) / read_uint(exif, (size_t)entry.offset + 4, 4);
     return *value > 0 && isfinite(*value) ? (size_t)entry.offset : 0;
 }
 
@@ -167,8 +167,8 @@ static void put_rational(struct blob *exif, size_t at, double value)
     double denominator = 1e6;
     while (denominator > 1 && value * denominator > UINT32_MAX)
         denominator /= 10;
-    put(exif, at, 4, (uint32_t)fmin(round(value * denominator), UINT32_MAX));
-    put(exif, at + 4, 4, (uint32_t)denominator);
+    write_uint(exif, at, 4, (uint32_t)fmin(round(value * denominator), UINT32_MAX));
+    write_uint(exif, at + 4, 4, (uint32_t)denominator);
 }
 
 bool exif_resolution(const struct blob *exif, double *x, double *y, int *unit)
@@ -210,7 +210,7 @@ static bool remove_entry(struct blob *exif, uint16_t tag)
     const size_t end = (size_t)ifd.at + 2 + (size_t)count * ENTRY_SIZE, next = (size_t)entry.at + ENTRY_SIZE;
     const size_t link_size = exif->size - end < 4 ? exif->size - end : 4;
     memmove(exif->data + entry.at, exif->data + next, end + link_size - next);
-    put(exif, (size_t)ifd.at, 2, count - 1);
+    write_uint(exif, (size_t)ifd.at, 2, count - 1);
     return true;
 }
 
@@ -260,13 +260,16 @@ struct eraser {
     uint64_t left;             /* bytes that may still be overwritten: limits the time if strips overlap */
 };
 
-/* Overwrites a range with zeros, if it is inside the data and outside the first IFD. At the end of the data,
- * cuts it off instead. */
+/* Overwrites a range with zeros, if it is outside the first IFD. At the end of the data, cuts it off instead.
+ * A range that reaches beyond the data, as of a thumbnail that was cut off, ends there. */
 static void erase(struct eraser *eraser, uint64_t start, uint64_t size)
 {
     struct blob *exif = eraser->exif;
-    if (start < HEADER_SIZE || start > exif->size || size > exif->size - start || size > eraser->left ||
-        (start < eraser->table_end && start + size > eraser->table))
+    if (start < HEADER_SIZE || start > exif->size)
+        return;
+    if (size > exif->size - start)
+        size = exif->size - start;
+    if (size > eraser->left || (start < eraser->table_end && start + size > eraser->table))
         return;
     eraser->left -= size;
     memset(exif->data + start, 0, (size_t)size);
@@ -281,7 +284,7 @@ static size_t thumbnail_link(const struct blob *exif)
     if (!ifd_of_blob(exif, &ifd) || ifd.at < HEADER_SIZE || ifd_entry_count(&ifd) == 0)
         return 0;
     uint64_t link = ifd.at + 2 + (uint64_t)ifd_entry_count(&ifd) * ENTRY_SIZE;
-    const bool is_set = link <= exif->size && exif->size - link >= 4 && get(exif, (size_t)link, 4) != 0;
+    const bool is_set = link <= exif->size && exif->size - link >= 4 && read_uint(exif, (size_t)link, 4) != 0;
     return is_set ? (size_t)link : 0;
 }
 
@@ -328,8 +331,8 @@ bool exif_drop_thumbnail(struct blob *exif)
     if (link == 0 || !ifd_of_blob(exif, &ifd))
         return false;
     struct eraser eraser = {.exif = exif, .table = ifd.at, .table_end = link + 4, .left = exif->size};
-    ifd.at = get(exif, link, 4); /* the thumbnail's */
-    put(exif, link, 4, 0);
+    ifd.at = read_uint(exif, link, 4); /* the thumbnail's */
+    write_uint(exif, link, 4, 0);
     const bool is_jpeg = ifd_find_unsigned(&ifd, TIFFTAG_JPEGIFOFFSET, &jpeg) &&
                          ifd_find_unsigned(&ifd, TIFFTAG_JPEGIFBYTECOUNT, &jpeg_size);
     const uint32_t count = ifd_entry_count(&ifd);
@@ -398,10 +401,8 @@ void exif_describe(const struct blob *exif, char *text, size_t size)
     text_append(text, size, "%s%s%s", is_repeated ? "" : make, is_repeated || model[0] == '\0' ? "" : " ",
                 model);
     append_text(exif, IFD_EXIF, EXIFTAG_DATETIMEORIGINAL, ", ", text, size);
-    if (find_rational(exif, IFD_EXIF, EXIFTAG_EXPOSURETIME, &value) != 0 && value < 0.3)
-        text_append(text, size, ", 1/%.0f s", 1 / value);
-    else if (find_rational(exif, IFD_EXIF, EXIFTAG_EXPOSURETIME, &value) != 0)
-        text_append(text, size, ", %.3g s", value);
+    if (find_rational(exif, IFD_EXIF, EXIFTAG_EXPOSURETIME, &value) != 0)
+        text_append(text, size, value < 0.3 ? ", 1/%.0f s" : ", %.3g s", value < 0.3 ? 1 / value : value);
     if (find_rational(exif, IFD_EXIF, EXIFTAG_FNUMBER, &value) != 0)
         text_append(text, size, ", f/%.3g", value);
     if (ifd_of_blob(exif, &ifd) && ifd_sub(&ifd, IFD_EXIF, &ifd) &&

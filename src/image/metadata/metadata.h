@@ -2,9 +2,9 @@
  *
  *     file ─▶ reader ─▶ struct metadata ─▶ metadata_copy ─▶ metadata_update (struct change) ─▶ writer ─▶ file
  *
- * Blobs (EXIF, ICC profile, XMP, tags) are copied or dropped; only orientation, width, height and resolution
- * are changed inside a blob. left_out lists what was dropped, for -v. docs/metadata.md has the rule for each
- * kind.
+ * Blobs (EXIF, ICC profile, XMP, tags) are copied or dropped. Inside a blob only single values are changed or
+ * removed, such as orientation, resolution, EXIF's ColorSpace and properties of XMP. left_out lists what was
+ * dropped, for -v. docs/metadata.md has the rule for each kind.
  *
  * metadata.c stores, copies and frees; exif.c, xmp.c and texts.c each handle one kind of data; update.c
  * applies a change to all of them. Thread safety: a struct metadata belongs to one thread. */
@@ -103,7 +103,7 @@ bool icc_is_for(const struct blob *icc, int channels);
 /* Replaces the blob by a copy of the data; size 0 makes it absent. */
 enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, struct error *error);
 
-/* Sets EXIF to a copy of the data, and `orientation` to EXIF's. Of a second EXIF only left_out has a note. */
+/* Sets EXIF to a copy of the data, and `orientation` to EXIF's. A second EXIF is only noted in left_out. */
 enum status metadata_add_exif(struct metadata *metadata, const void *data, size_t size, struct error *error);
 
 /* For --strip: removes all metadata except the ICC profile, PNG's colour chunks and the orientation, without
@@ -185,8 +185,8 @@ enum status metadata_set_space(struct metadata *metadata, const struct colour_sp
 /* Returns a tag's name for messages: "IPTC", "tag 65000". Valid until the next call in this thread. */
 const char *tiff_tag_name(const struct tiff_tag *tag);
 
-/* True if ImageJ or tifffile wrote the description, and further images may follow the only
- * directory's without gaps. */
+/* True if ImageJ or tifffile wrote the description, and the file may have one directory for several images,
+ * which follow each other without gaps. */
 bool description_is_stack(const struct metadata *metadata);
 
 /* Drops tifffile's description, for files whose pages differ from the shape in it. */
@@ -234,8 +234,8 @@ enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct
  * f/2.8, ISO 400, 50 mm". The text may have control characters. */
 void exif_describe(const struct blob *exif, char *text, size_t size);
 
-/* ---------------- parts of metadata_update, private to src/image/metadata. Each adds what it removes to
- * left_out. */
+/* ---------------- parts of metadata_update, private to src/image/metadata. Those that get the metadata add
+ * what they remove to left_out. */
 
 /* For changes that move pixels: sets width, height and resolutions in EXIF, and drops the position of the
  * subject. */

@@ -252,7 +252,7 @@ static enum status netpbm_read_header(struct netpbm_reader *reader, bool *more, 
     if (!*more)
         return ferror(reader->base.file) ? fail_reading(error) : STATUS_OK;
     int kind = byte == 'P' ? next_byte(reader) : EOF;
-    if (kind == EOF || strchr("1234567fF", kind) == NULL)
+    if (kind <= 0 || strchr("1234567fF", kind) == NULL) /* strchr would find a NUL; EOF is negative */
         return netpbm_damaged(reader, "unexpected data after the image", error);
     reader->base.info = (struct image_info){.channels = 1};
     reader->kind = (char)kind;

@@ -201,6 +201,8 @@ enum status output_check(const char *path, struct error *error)
     enum status status = folder ? STATUS_OK : STATUS_FAILED;
     if (folder && !exists && cause != ENOENT)
         status = fail_writing(error, cause);
+    else if (folder && exists && faccessat(AT_FDCWD, target, W_OK, AT_EACCESS) != 0)
+        status = fail_writing(error, errno); /* as open_temporary */
     else if (folder && faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
         status = folder_failed(target, errno, error);
     free(folder);

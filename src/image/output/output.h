@@ -37,8 +37,8 @@ struct output {
  * not be called. */
 enum status output_open(struct output *output, const char *path, const char *spool, struct error *error);
 
-/* Fails like output_open if the folder of a file is missing or cannot be written, but creates nothing. So a
- * wrong path is reported before the work starts. */
+/* Fails like output_open if the file is write-protected, or its folder is missing or cannot be written, but
+ * creates nothing. So a wrong path is reported before the work starts. */
 enum status output_check(const char *path, struct error *error);
 
 /* Flushes, checks for write errors (a full disk), then renames or copies. Closes the file in any case. The

@@ -62,7 +62,7 @@ int folder_length(const char *path)
     return (int)(name_base(path) - path);
 }
 
-/* Returns a hash of the boot ID, or without /proc of the host's name. */
+/* Returns a hash of the boot ID, or of the host's name if /proc is missing. */
 static uint32_t machine_number(void)
 {
     char text[256] = "";

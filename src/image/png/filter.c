@@ -1,8 +1,8 @@
 /* PNG's row filters, as loops that the compiler turns into vector code: the Makefile compiles this file with
  * -O3.
  *
- * When a row is filtered, a vector has successive bytes of it. The inverse of Sub, Average and Paeth needs
- * the unfiltered pixel to the left: there a vector has the bytes of one pixel. */
+ * Filtering processes successive bytes of a row in a vector. The inverse of Sub, Average and Paeth needs the
+ * unfiltered pixel to the left, so a vector holds the bytes of one pixel only. */
 #include "image/png/png.h"
 
 #include <stdint.h>
@@ -60,7 +60,7 @@ void png_count_runs(const byte *bytes, size_t size, size_t *zeros, size_t *runs)
 #endif
 
 /* Reverses Up. `to` may be `row`. */
-static void png_add(const byte *row, const byte *above, size_t size, byte *to)
+static void unfilter_up(const byte *row, const byte *above, size_t size, byte *to)
 {
     INDEPENDENT
     for (size_t i = 0; i < size; i++)
@@ -82,7 +82,8 @@ static inline lanes load_bytes(const byte *from, size_t size)
     return __builtin_convertvector(bytes, lanes);
 }
 
-/* Stores the pixel, exactly pixel_size bytes: `to` may be followed by filtered bytes. */
+/* Stores the pixel, exactly pixel_size bytes: `to` may be followed by filtered bytes. Three bytes are stored
+ * as 2 + 1, six as 4 + 2: memcpy of these sizes is one instruction. */
 static inline void store_pixel(byte *to, lanes pixel, size_t pixel_size)
 {
     byte_lanes bytes = __builtin_convertvector(pixel, byte_lanes);
@@ -182,7 +183,7 @@ void png_unfilter_row(enum png_filter filter, const struct png_row *row, byte *t
         unfilter_pixels(ROW_FILTER_SUB, row, to);
         break;
     case ROW_FILTER_UP:
-        png_add(row->bytes, row->above, row->size, to);
+        unfilter_up(row->bytes, row->above, row->size, to);
         break;
     case ROW_FILTER_AVERAGE:
         unfilter_pixels(ROW_FILTER_AVERAGE, row, to);

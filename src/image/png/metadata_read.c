@@ -23,7 +23,7 @@ enum status png_inflate_chunk(struct png_session *session, const unsigned char *
     const size_t most = session->budget < CHUNK_SIZE_MAX ? session->budget : CHUNK_SIZE_MAX;
     struct inflate_state *stream = allocate(sizeof *stream, "metadata", session->error);
     enum status status = STATUS_OK;
-    size_t capacity = 0, made = 1;
+    size_t capacity = 0, produced = 1;
     bool is_whole = false;
     int damage = 0; /* ISA-L's code. After damage ISA-L must not continue: it reads beyond its buffers */
     *inflated = (struct blob){NULL, 0};
@@ -31,7 +31,7 @@ enum status png_inflate_chunk(struct png_session *session, const unsigned char *
         return STATUS_FAILED;
     inflate_begin(stream);
     inflate_feed(stream, bytes, size);
-    while (damage == 0 && made > 0 && !is_whole && inflated->size <= most) {
+    while (damage == 0 && produced > 0 && !is_whole && inflated->size <= most) {
         if (inflated->size == capacity) { /* grow, to at most one byte too many */
             capacity = capacity < CAPACITY_MIN ? CAPACITY_MIN : 2 * capacity;
             capacity = capacity < most + 1 ? capacity : most + 1;
@@ -42,8 +42,8 @@ enum status png_inflate_chunk(struct png_session *session, const unsigned char *
             }
             inflated->data = grown;
         }
-        damage = inflate_some(stream, inflated->data + inflated->size, capacity - inflated->size, &made);
-        inflated->size += made;
+        damage = inflate_some(stream, inflated->data + inflated->size, capacity - inflated->size, &produced);
+        inflated->size += produced;
         is_whole = damage == 0 && inflate_has_ended(stream) && inflated->size <= most;
     }
     free(stream);
@@ -115,7 +115,7 @@ static enum status parse_exif(struct png_session *session, const png_unknown_chu
         return leave_chunk_out(session, "EXIF, which is damaged");
     if (!png_session_reserve_budget(session, chunk->size))
         return STATUS_OK;
-    if (session->metadata->exif.data != NULL) { /* of a text, which is older than the chunk's specification */
+    if (session->metadata->exif.data != NULL) { /* a raw profile's (texts.c): the chunk replaces it */
         blob_free(&session->metadata->exif);
         metadata_leave_out(session->metadata, "a second EXIF");
     }

@@ -78,7 +78,7 @@ static enum status write_icc(FILE *file, const struct image_info *info, struct e
     return status;
 }
 
-/* Writes EXIF with the metadata's orientation, which a PNG has nowhere but in eXIf. */
+/* Writes EXIF with the metadata's orientation: a PNG can store the orientation only there. */
 static enum status png_write_exif(FILE *file, const struct metadata *metadata, struct error *error)
 {
     struct blob exif;
@@ -172,7 +172,7 @@ static png_uint_32 to_integer(double value, double least)
     return (png_uint_32)fmin(fmax(round(value), least), PNG_UINT_31_MAX);
 }
 
-/* True if pHYs has the resolution and not only its ratio: in whole pixels per metre, at least 1. */
+/* True if pHYs can store the resolution, in whole pixels per metre. Below 1 it can store only the ratio. */
 static bool holds_unit(const struct metadata *metadata)
 {
     return metadata->resolution_unit == RESOLUTION_PER_METRE &&

@@ -172,15 +172,16 @@ static const char *inflate_error_text(int result)
     }
 }
 
-/* Inflates some bytes; *made is their number. If it is 0 because all input is used up, feeds the stream. */
-static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, size_t size, size_t *made,
+/* Inflates some bytes; *produced is their number. If it is 0 because all input is used up, feeds the stream.
+ */
+static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, size_t size, size_t *produced,
                                  struct error *error)
 {
     struct inflate_state *stream = &pixels->stream;
-    const int code = inflate_some(stream, to, size, made);
+    const int code = inflate_some(stream, to, size, produced);
     if (code != 0)
         return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s", inflate_error_text(code));
-    const bool needs_input = *made == 0 && inflate_is_hungry(stream) && !inflate_has_ended(stream);
+    const bool needs_input = *produced == 0 && inflate_is_hungry(stream) && !inflate_has_ended(stream);
     return needs_input ? feed_inflater(pixels, error) : STATUS_OK;
 }
 
@@ -190,9 +191,9 @@ static enum status skip_surplus(struct png_pixels *pixels, struct error *error)
 {
     enum { SURPLUS_MAX = 1 << 20 /* bytes */ };
     unsigned char extra[4096];
-    size_t made, surplus = 0;
-    for (; !inflate_has_ended(&pixels->stream) && surplus <= SURPLUS_MAX; surplus += made)
-        if (inflate_piece(pixels, extra, sizeof extra, &made, error) != STATUS_OK)
+    size_t produced, surplus = 0;
+    for (; !inflate_has_ended(&pixels->stream) && surplus <= SURPLUS_MAX; surplus += produced)
+        if (inflate_piece(pixels, extra, sizeof extra, &produced, error) != STATUS_OK)
             return STATUS_FAILED;
     if (surplus > SURPLUS_MAX)
         metadata_warn(&pixels->reader->trailing, PNG_SURPLUS);
@@ -208,10 +209,10 @@ static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
     pixels->inflated += pixels->rows_ready;
     unsigned char *to = pixels->rows;
     size_t size = pixels->rows_ready * filtered_stride(pixels);
-    for (size_t made; size > 0; to += made, size -= made) {
+    for (size_t produced; size > 0; to += produced, size -= produced) {
         if (inflate_has_ended(&pixels->stream))
             return fail(error, STATUS_FAILED, "damaged PNG: not enough image data");
-        if (inflate_piece(pixels, to, size, &made, error) != STATUS_OK)
+        if (inflate_piece(pixels, to, size, &produced, error) != STATUS_OK)
             return STATUS_FAILED;
     }
     return STATUS_OK;

@@ -125,6 +125,8 @@ bool tiff_row_rounds(const struct tiff_layout *layout, const unsigned char *row)
         for (size_t i = 0; i < count; i++) {
             uint32_t bits;
             memcpy(&bits, row + i * sizeof bits, sizeof bits);
+            if (layout->inverted && i % layout->samples == 0) /* gray, as tiff_row_convert will invert it */
+                bits = ~bits;
             const double wide = is_signed ? (double)(int32_t)bits : (double)bits;
             rounds |= (float)wide != wide && bits != (is_signed ? INT32_MAX : UINT32_MAX);
         }

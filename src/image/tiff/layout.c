@@ -143,7 +143,7 @@ static uint16_t read_photometric(struct tiff_file *file, const struct tiff_layou
 static enum status check_ignored_tags(struct tiff_file *file, const struct tiff_layout *layout,
                                       struct error *error)
 {
-    const bool no_predictor =
+    const bool codec_lacks_predictor =
         layout->compression == COMPRESSION_NONE || layout->compression == COMPRESSION_PACKBITS;
     uint64_t number = 0;
 
@@ -165,7 +165,7 @@ static enum status check_ignored_tags(struct tiff_file *file, const struct tiff_
     if (is_fax(layout->compression) && layout->samples != 1)
         return fail(error, STATUS_FAILED, "damaged TIFF: fax compression of %u samples a pixel",
                     layout->samples);
-    if (no_predictor && read_tag(file, TIFFTAG_PREDICTOR, &number) && number > PREDICTOR_NONE)
+    if (codec_lacks_predictor && read_tag(file, TIFFTAG_PREDICTOR, &number) && number > PREDICTOR_NONE)
         return fail(
             error, STATUS_FAILED,
             "a predictor without compression is not supported, as programs differ in what they make of it; "
@@ -173,8 +173,8 @@ static enum status check_ignored_tags(struct tiff_file *file, const struct tiff_
     return STATUS_OK;
 }
 
-/* Sets inks, palette, inverted and needs_rgba. *colours receives the number of samples per pixel without
- * alpha. */
+/* Sets colour_model, palette, inverted and needs_rgba. *colours receives the number of samples per pixel
+ * without alpha. */
 static enum status choose_colour(struct tiff_layout *layout, int *colours, struct error *error)
 {
     const bool is_jpeg = layout->compression == COMPRESSION_JPEG || layout->compression == COMPRESSION_OJPEG;

@@ -108,6 +108,13 @@ static enum status webp_open(struct reader *base, struct error *error)
     return STATUS_OK;
 }
 
+/* Returns the size of a file from its first eight bytes, the RIFF header. */
+static uint64_t riff_size(const unsigned char *head)
+{
+    const uint64_t size = 8 + (head[4] | head[5] << 8 | head[6] << 16 | (uint64_t)head[7] << 24);
+    return size + size % 2;
+}
+
 /* Decodes the next piece of the frame. Allocates the canvas before the first piece. */
 static enum status decode_piece(struct webp_reader *reader, struct error *error)
 {
@@ -147,6 +154,10 @@ static enum status webp_read(struct reader *base, void *rows, size_t pitch, uint
     while (reader->ready < reader->next_row + count)
         if (decode_piece(reader, error) != STATUS_OK)
             return STATUS_FAILED;
+    /* The decoder does not need the last bytes of some lossy pictures. Only a padding byte may be missing. */
+    if (reader->next_row + count == base->info.height && !reader->frame.complete &&
+        reader->size + 1 < riff_size(reader->data))
+        return fail_damaged(reader, "data are missing", error);
     for (uint32_t i = 0; i < count; i++, reader->next_row++)
         memcpy((unsigned char *)rows + i * pitch, reader->canvas + reader->next_row * row_size(&base->info),
                row_size(&base->info));
@@ -185,7 +196,8 @@ static bool is_lossless(const struct writer_options *options, const struct image
     return options->lossless || (options->quality == 0 && info->lossless);
 }
 
-/* Measured bytes per pixel for noise. Lossy photographs take a quarter of this, lossless ones two thirds. */
+/* Returns the encoder's memory, as measured for noise. Lossy photographs take a quarter of it, lossless ones
+ * two thirds. */
 static uint64_t webp_memory(const struct writer_options *options, const struct image_info *info)
 {
     enum { LOSSY = 36, LOSSLESS = 56 };
@@ -255,7 +267,7 @@ static enum status encode(struct webp_writer *writer, WebPMemoryWriter *memory, 
     return fail(error, STATUS_FAILED, "has more detail than WebP holds; lower --quality, or write PNG");
 }
 
-/* Not for gray pictures: their profile is for gray, and their pixels become RGB. */
+/* False for gray pictures: their profile is for gray, and their pixels become RGB. */
 static bool webp_holds_icc(const struct blob *icc, int channels)
 {
     return channels > 2 && icc_is_for(icc, channels);
@@ -339,8 +351,7 @@ static enum status webp_examine(FILE *file, struct metadata *notes, struct error
     unsigned char head[8];
     if (fread(head, 1, sizeof head, file) != sizeof head || fseeko(file, 0, SEEK_END) != 0)
         return fail_reading(error);
-    const uint64_t size = sizeof head + (head[4] | head[5] << 8 | head[6] << 16 | (uint64_t)head[7] << 24);
-    const uint64_t expected = size + size % 2, actual = (uint64_t)ftello(file);
+    const uint64_t expected = riff_size(head), actual = (uint64_t)ftello(file);
     format_warn_surplus(notes, actual > expected ? actual - expected : 0);
     return STATUS_OK;
 }

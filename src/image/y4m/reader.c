@@ -61,8 +61,10 @@ static enum status read_frame_line(struct y4m_reader *reader, char line[Y4M_LINE
         return STATUS_OK;
     if (!is_whole && feof(reader->base.file))
         return y4m_damaged(reader, "the last frame is cut off", error);
-    if (!is_whole || strncmp(line, frame, sizeof frame - 1) != 0 || (size > 5 && line[5] != ' '))
+    if (strncmp(line, frame, sizeof frame - 1) != 0 || (size > 5 && line[5] != ' '))
         return y4m_damaged(reader, "a frame does not begin with FRAME", error);
+    if (!is_whole)
+        return y4m_damaged(reader, "the line of a frame has a NUL, or more than 255 bytes", error);
     reader->number++;
     return STATUS_OK;
 }
@@ -73,8 +75,8 @@ static enum status y4m_read_bytes(struct y4m_reader *reader, void *to, size_t si
     return read == size ? STATUS_OK : y4m_damaged(reader, "the last frame is cut off", error);
 }
 
-/* Copies the samples of a plane to `to`, `step` samples apart. Those of more than 8 bits, low byte first, are
- * scaled to 16 bits. False if a sample has more bits than the header says. */
+/* Copies the samples of a plane to `to`, `step` samples apart. Samples of more than 8 bits, low byte first,
+ * are scaled to 16 bits. False if a sample has more bits than the header says. */
 static bool y4m_read_samples(const struct y4m_reader *reader, const unsigned char *from, size_t count,
                              unsigned char *to, size_t step)
 {
@@ -149,7 +151,7 @@ static enum status next_frame(struct y4m_reader *reader, struct error *error)
     return reader->frame->status;
 }
 
-/* Unless it was done: allocates memory, starts the thread, and waits for the first frame. */
+/* At the first call: allocates memory, starts the thread, and waits for the first frame. */
 static enum status open_first_frame(struct y4m_reader *reader, struct error *error)
 {
     if (reader->ring.is_open)

@@ -27,8 +27,8 @@ struct y4m_writer {
     struct error error;
 };
 
-/* Copies `count` samples that are `step` samples apart to a plane of the file. Those of more than 8 bits are
- * scaled from 16 bits to the stream's, and the low byte comes first. */
+/* Copies `count` samples that are `step` samples apart to a plane of the file. Samples of more than 8 bits
+ * are scaled from 16 bits to the stream's, and their low byte is written first. */
 static void y4m_write_samples(const struct y4m *stream, const unsigned char *from, size_t step,
                               unsigned char *to, size_t count)
 {
@@ -220,12 +220,12 @@ static void y4m_close(struct writer *base)
     free(writer->raw);
 }
 
-/* Returns the bytes of the frames of the ring and of `raw`. A frame has at most twice the bytes of its larger
- * page, Y or Cb and Cr. */
+/* Returns the bytes of the frames of the ring and of `raw`. `info` may be any page of the frame, which has at
+ * most three times the bytes of that page: luma of 4:4:4, chroma of 4:2:0. */
 static uint64_t y4m_memory(const struct writer_options *options, const struct image_info *info)
 {
     (void)options;
-    return (uint64_t)(Y4M_FRAMES + 1) * 2 * row_size(info) * info->height;
+    return (uint64_t)(Y4M_FRAMES + 1) * 3 * row_size(info) * info->height;
 }
 
 const struct writer_class y4m_writer_class = {

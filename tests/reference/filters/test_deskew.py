@@ -47,6 +47,16 @@ def test_blocks_of_a_jpeg_are_no_lines(tmp_path):
     assert unclear == {"in"} or abs(found["in"] + 9) < 0.3
 
 
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_small_limits(tmp_path, rng, most):
+    """The angle is judged by all scores up to 15 degrees, as those near the best one are all high. Keys may precede auto."""
+    Image.fromarray(scanned.make_page(rng, dpi=100, degrees=0.7)[0]).save(tmp_path / "in.png")
+    found, unclear = angles(harness.run("-v", "in.png", f"--deskew={most}", "out.png", cwd=tmp_path).err)
+    assert not unclear and abs(found["in"] + 0.7) < 0.1
+    found, unclear = angles(harness.run("-v", "in.png", "--rotate", "crop=inside,auto", "out.png", "-y", cwd=tmp_path).err)
+    assert not unclear and abs(found["in"] + 0.7) < 0.1
+
+
 def test_the_rest_is_a_rotation(tmp_path, rng):
     samples, degrees = scanned.make_page(rng, dpi=100, degrees=2.7)
     Image.fromarray(samples).save(tmp_path / "in.png")

@@ -255,3 +255,17 @@ def test_jpeg_is_not_moved_by_blocks(tmp_path, rng, stage, box, expected):
     Image.fromarray(draw_samples(rng, 64, 48, 3, "uint8")).save(tmp_path / "in.jpg")
     harness.run("in.jpg", stage, box, "out.jpg", cwd=tmp_path)
     assert Image.open(tmp_path / "out.jpg").size == expected
+
+
+def test_a_fourth_channel_that_is_not_alpha(tmp_path, rng):
+    """White is white, and the fourth channel 0."""
+    samples = draw_samples(rng, 8, 6, 4, "uint8")
+    harness.write_tiff(tmp_path / "in.tif", samples, extrasamples=["unspecified"])
+    for value in ("12x12,color=white", "4:1,color=white"):
+        harness.run("in.tif", "--extend", value, "out.tif", "-y", cwd=tmp_path)
+        assert harness.read_tiff(tmp_path / "out.tif")[0, 0].tolist() == [255, 255, 255, 0]
+
+
+def test_ratio_that_is_too_large(tmp_path):
+    (tmp_path / "in.pgm").write_bytes(b"P5 1 3000000 255\n" + bytes(3000000))
+    assert "a side is at most 1048576" in harness.run("in.pgm", "--extend", "1000:1", "out.pgm", cwd=tmp_path, status=1).err

@@ -181,3 +181,18 @@ def test_depth_names(tmp_path):
     for words, message in (("focus,depth=map.txt", "give the map one of their extensions"), ("mean,depth=map.png", "belongs to focus"),
                            ("focus,depth=out.tiff", "would also be written there"), ("mean,noise=2", "belongs to focus")):
         assert message in harness.run(*paths, "--stack", words, "out.tiff", cwd=tmp_path, status=2).err
+
+
+def test_an_infinite_sample_does_not_count(tmp_path, rng):
+    """The transform would spread it over the whole picture."""
+    pictures = rng.random((2, 40, 50, 1))
+    pictures[0, 20, 20] = np.inf
+    harness.run(*write(tmp_path, pictures), "--stack", "focus", tmp_path / "out.tif")
+    assert np.isfinite(harness.read_tiff(tmp_path / "out.tif")).all()
+
+
+def test_map_that_cannot_be_written(tmp_path, rng):
+    """Is told before anything is merged."""
+    paths = write(tmp_path, rng.random((2, 40, 50, 1)))
+    for name in ("map.ppm", "map.pbm"):
+        assert "does not hold gray pictures" in harness.run(*paths, "--stack", f"focus,depth={name}", "out.tif", cwd=tmp_path, status=2).err

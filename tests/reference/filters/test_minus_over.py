@@ -122,3 +122,18 @@ def test_flat_of_floats(tmp_path, rng):
     expected = np.where((flat > 1e-30) & np.isfinite(flat), samples * factors, samples)
     found = harness.read_tiff(tmp_path / "out.tif").reshape(samples.shape)
     assert np.allclose(found, expected, rtol=1e-5, atol=0), np.abs(found - expected).max()
+
+
+def test_a_fourth_channel_that_is_not_alpha(tmp_path, rng):
+    """It counts like a colour for a gray operand, in both memories; as an operand it is refused."""
+    four = rng.integers(40, 200, (20, 30, 4)).astype(np.uint8)
+    gray = rng.integers(100, 150, (20, 30)).astype(np.uint8)
+    tifffile.imwrite(tmp_path / "four.tif", four, photometric="rgb", extrasamples=["unspecified"])
+    write(tmp_path / "three.tif", four[..., :3].copy())
+    write(tmp_path / "gray.tif", gray)
+    for memory in harness.MEMORIES:
+        harness.run("-y", "-m", memory, "four.tif", "--over", "gray.tif", "--depth", "float", "out.tif", cwd=tmp_path)
+        expected = four / 255 * gray.mean() / gray[..., None]
+        assert np.allclose(harness.read_tiff(tmp_path / "out.tif"), expected, atol=1e-6)
+    for inputs, words in (("three.tif", "four.tif"), "four.tif: has a fourth channel"), (("four.tif", "three.tif"), "has a fourth channel that is not alpha, and three.tif is RGB"):
+        assert words in harness.run(inputs[0], "--minus", inputs[1], "out.tif", "-y", cwd=tmp_path, status=1).err

@@ -309,3 +309,11 @@ def test_colour_spaces_must_be_equal(tmp_path):
     assert "wide.png: has another colour space than the first picture" in said
     harness.run("wide.png", "plain.png", "--profile", "srgb", "--stack", "mean", "out.png", "-y", cwd=tmp_path)
     assert (pngfile.read_png(tmp_path / "out.png").samples == 110).all()
+
+
+def test_a_pass_rejects_no_pixel_whole(tmp_path):
+    """Two values, twice each, are one standard deviation from the median, and rounding must not put all of them beyond it."""
+    for i, value in enumerate((14, 14, 197, 197)):
+        pngfile.write_png(tmp_path / f"{i}.png", np.full((2, 3, 1), value, np.uint8))
+    harness.run(*(f"{i}.png" for i in range(4)), "--stack", "sigma=1", "out.png", cwd=tmp_path)
+    assert (pngfile.read_png(tmp_path / "out.png").samples == 106).all()

@@ -101,3 +101,13 @@ def test_each_picture_of_a_stack(tmp_path, rng):
     (tmp_path / "m.csv").write_text("\n".join(rows) + "\n")
     harness.run("in", "-j", 1, "--warp", "@m.csv,outside=edge", "--trim", "--stack", "mean", "out.tiff", cwd=tmp_path)
     assert np.array_equal(harness.read_tiff(tmp_path / "out.tiff")[..., 0], page)
+
+
+def test_linear_light_is_measured_as_samples(tmp_path):
+    """The tolerance of 4% is of the output's samples: 0.02 of light is 39 of 255 and no border."""
+    samples = np.zeros((60, 80, 1), np.float32)
+    samples[10:50, 10:70] = 0.02
+    samples[20:40, 20:60] = 0.5
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run("in.tif", "--linear", "--trim", "--depth", "8", "out.tif", cwd=tmp_path)
+    assert harness.read_tiff(tmp_path / "out.tif").shape == (40, 60, 1)

@@ -108,3 +108,16 @@ def test_writes_nothing(tmp_path):
     (tmp_path / "a.png").write_bytes(png())
     run("--check", "a.png", cwd=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+
+
+def test_frames_and_missing_sums(tmp_path):
+    """A frame of video counts once. A checksum that cannot be found was not compared."""
+    (tmp_path / "film.y4m").write_bytes(b"YUV4MPEG2 W6 H4 F25:1 C420jpeg\n" + 5 * (b"FRAME\n" + bytes(36)))
+    assert json.loads(run("--check", "film.y4m", "--report", "-", cwd=tmp_path).out.decode().splitlines()[-1])["pages"] == 5
+    (tmp_path / "a.png").write_bytes(png())
+    run("a.png", "--wavelet=2", "w.tif", cwd=tmp_path)
+    data = (tmp_path / "w.tif").read_bytes()
+    assert data.count(b"checksum of dual") == 1
+    (tmp_path / "d.tif").write_bytes(data.replace(b"checksum of dual", b"checksum of Dual"))
+    assert "CRC-32 of coefficients" in run("--check", "w.tif", cwd=tmp_path).out.decode()
+    assert "CRC-32 of coefficients" not in run("--check", "d.tif", cwd=tmp_path).out.decode()

@@ -227,3 +227,8 @@ def test_stream_in_bounded_memory(rng):
     many, many_memory = run_stream(1000, frame)
     assert (few, many) == (10 * len(frame), 1000 * len(frame))
     assert many_memory < few_memory + 16 * 1024
+
+
+def test_a_nul_begins_no_image(tmp_path):
+    (tmp_path / "in.pgm").write_bytes(b"P5 1 1 255 aP\0 1 1 255 abc")
+    assert "unexpected data after the image" in harness.run("in.pgm", "out.pgm", cwd=tmp_path, status=1).err

@@ -144,6 +144,15 @@ def test_coefficients_are_floats(tmp_path, rng):
         harness.run("c.tif", *stages, "--depth", "float", "out.tif", "-y", cwd=tmp_path)
 
 
+def test_a_list_may_name_coefficients(tmp_path, rng):
+    """Names in a list are not known when the command line is checked."""
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (20, 30, 1), np.uint8))
+    harness.run("in.tif", "--wavelet=2", "c.tif", cwd=tmp_path)
+    (tmp_path / "list").write_text("c.tif\n")
+    harness.run("--files-from", "list", "--inverse-wavelet", "--depth", "8", "out/", cwd=tmp_path)
+    assert np.array_equal(harness.read_tiff(tmp_path / "out" / "c.tif"), harness.read_tiff(tmp_path / "in.tif"))
+
+
 def test_coefficient_files_become_mosaics(tmp_path, rng):
     """A PNG, or an image stage, makes the same picture from the file as from the transform (invariance)."""
     harness.write_tiff(tmp_path / "in.tif", rng.random((30, 40, 1), np.float32))
