@@ -48,10 +48,12 @@ static inline struct interpolation find_interpolation(int i, int n, int shift)
     return n > 1 ? (struct interpolation){first, first + 1, 1 - distance} : (struct interpolation){0, 0, 1};
 }
 
-/* Returns weight * a + (1 - weight) * b. */
+/* Returns weight * a + (1 - weight) * b. The surface is infinite below blocks that no ball limits, as they and their
+ * surroundings are NaN: then returns the other value. */
 static inline vec blend(vec a, vec b, float weight)
 {
-    return mad(weight, a, (1 - weight) * b);
+    const vec first = a < INFINITY ? a : b, second = b < INFINITY ? b : first;
+    return mad(weight, first, (1 - weight) * second);
 }
 
 /* Subtracts the interpolated surface. Alpha is copied. If the background is light, full scale is added, so that pixels as

@@ -1,4 +1,4 @@
-/* Counts the positions at which red, green or blue is constant, for --denoise and --shrink with a given strength. A constant
+/* Counts the positions at which red, green or blue is constant, for --denoise with a given strength. A constant
  * colour channel has no noise, and opponent colours would mix the noise of the other channels into it. So pictures with such
  * a channel are denoised in red, green and blue.
  *

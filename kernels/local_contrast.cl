@@ -41,7 +41,7 @@ struct tiles {
     int width, height;   /* pixels of a tile. A tile that extends beyond the border has mirrored pixels there */
     float inverse_width, inverse_height;
     int bins;            /* the table of tile (i, j) begins at (i + j * across) * bins */
-    int colours;
+    int colours;         /* 1 or 3; other channels are copied */
     int alpha;           /* channel, or -1 */
 };
 

@@ -109,11 +109,12 @@ static void at_exit(void)
         (void)!write(STDERR_FILENO, text, sizeof text - 1);
 }
 
-/* Flushes stdout unless `status` is a failure. Returns `status`, or STATUS_FAILED if stdout cannot be
+/* Flushes stdout unless the command failed as a whole. Returns `status`, or STATUS_FAILED if stdout cannot be
  * written. */
 static enum status check_stdout(enum status status, struct error *error)
 {
-    if (status == STATUS_OK && (fflush(stdout) != 0 || ferror(stdout)))
+    const bool has_output = status != STATUS_FAILED && status != STATUS_USAGE;
+    if (has_output && (fflush(stdout) != 0 || ferror(stdout)))
         return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
     return status;
 }

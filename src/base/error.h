@@ -20,6 +20,7 @@ enum status {
 /* Scope: the other jobs that this error also affects. */
 enum error_scope {
     SCOPE_FILE,   /* none */
+    SCOPE_STACK,  /* the other inputs of a stack, which fails as a whole */
     SCOPE_FOLDER, /* outputs in the same directory: it is not writable */
     SCOPE_DISK,   /* outputs on the same file system: it is full or read-only */
     SCOPE_ALL,    /* all: no device, or no space for temporary files */

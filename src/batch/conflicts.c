@@ -47,7 +47,7 @@ struct claim {
 struct claim_set {
     struct job *jobs;
     size_t inputs, outputs; /* number of jobs, and of the first jobs that have an output of their own */
-    bool in_place;
+    bool in_place, is_stack;
     void *files;          /* tree of tsearch, ordered by compare_identities */
     void *folded;         /* tree of outputs, ordered by compare_folded */
     struct claim *claims; /* memory of the claims in both trees */
@@ -176,6 +176,8 @@ static enum status check_claims(const struct claim_set *set, const struct claim 
                     job->output);
     if (is_stdout)
         return fail(error, STATUS_USAGE, "%s: is also where standard output goes", job_input_name(job));
+    if (set->is_stack)
+        return fail(error, STATUS_USAGE, "%s: is also an input; name another file", job->output);
     return set->in_place
                ? STATUS_OK
                : fail(error, STATUS_USAGE, "%s: is also the input; --in-place replaces it", job->output);
@@ -304,12 +306,15 @@ static enum status add_read_inode(struct claim_set *set, dev_t device, ino_t ino
                      &earlier, error);
 }
 
-/* Adds a file that a stage or an option reads. `path` may be NULL. */
+/* Adds a file that a stage or an option reads. `path` may be NULL; "-" is stdin, which counts only if it is a
+ * regular file: a socket may be stdin and stdout. */
 static enum status add_read_path(struct claim_set *set, const char *path, const char *reader,
                                  struct error *error)
 {
     struct stat info;
-    if (!path || stat(path, &info) != 0 || S_ISCHR(info.st_mode))
+    const bool is_stdin = path && strcmp(path, "-") == 0;
+    if (!path || (is_stdin ? fstat(STDIN_FILENO, &info) : stat(path, &info)) != 0 ||
+        (is_stdin ? !S_ISREG(info.st_mode) : S_ISCHR(info.st_mode)))
         return STATUS_OK;
     return add_read_inode(set, info.st_dev, info.st_ino, reader, NULL, error);
 }
@@ -404,7 +409,8 @@ enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const
                             .outputs = (command->settings.mode & MODES_READING) != 0 ? 0
                                        : is_stack                                    ? 1
                                                                                      : count,
-                            .in_place = command->settings.in_place};
+                            .in_place = command->settings.in_place,
+                            .is_stack = is_stack};
     /* Maximum number of claims: the files that stages and --files-from read; for each job an input, a name, a
      * name without case and an inode; and one for the claim that claim_add looks up. */
     const size_t written = count + AUX_OUTPUTS, most = command->chain.count + 2 + 4 * written;

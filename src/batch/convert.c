@@ -470,9 +470,11 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     worker_add_elapsed(worker, &since, 1, &result->times);
     /* A stack fails as a whole with strict=yes, and if memory runs out or the device fails, which is no fault
      * of the picture. */
-    if (status != STATUS_OK && job->merge_step &&
-        (step_caps(job->merge_step).merges_strictly || result->error.is_out_of_memory ||
-         result->error.is_of_device))
-        result->error.scope = SCOPE_ALL;
+    if (status != STATUS_OK && job->merge_step) {
+        if (result->error.is_out_of_memory || result->error.is_of_device)
+            result->error.scope = SCOPE_ALL;
+        else if (result->error.scope == SCOPE_FILE && step_caps(job->merge_step).merges_strictly)
+            result->error.scope = SCOPE_STACK;
+    }
     job_finish(job, worker, status, result);
 }

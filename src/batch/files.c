@@ -324,6 +324,7 @@ static enum status add_argument(struct builder *builder, const char *path, struc
         return fail(error, STATUS_FAILED, "%s: became a folder while climg started; run climg again", path);
     if (S_ISDIR(info.st_mode)) {
         const size_t before = list->count; /* visit_folder adds jobs */
+        list->has_folder = true;
         enum status status = visit_folder(builder, path, strlen(path) + !ends_in_slash(path), error);
         // cppcheck-suppress knownConditionTrueFalse
         if (status == STATUS_OK && in_place && list->count == before)

@@ -18,6 +18,8 @@ struct job_list {
     char **left_out_paths;   /* their paths, sorted */
     size_t folders_left_out; /* number of folders that were not searched, without --recursive */
 
+    bool has_folder; /* an argument, or a name of --files-from, is a folder */
+
     const char *output; /* of the command; NULL: each input's path, or no outputs */
     bool output_is_directory;
     bool is_stack; /* the inputs become one output */

@@ -22,8 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Sets *format to --format; without it, to the format of the output's name; if the name has no extension or
- * is a device, to `input`. */
+/* Sets *format to --format; without it, to the format of the output's name; if the name has no extension, to
+ * `input`. */
 static enum status choose_format(const struct settings *settings, const char *output,
                                  const struct format *input, const struct format **format,
                                  struct error *error)
@@ -34,7 +34,7 @@ static enum status choose_format(const struct settings *settings, const char *ou
         return STATUS_OK;
     *format = input;
     /* No dot, or only a dot at the start of the name: no extension. */
-    if (strncmp(output, "/dev/", 5) == 0 || strrchr(base, '.') <= base)
+    if (strrchr(base, '.') <= base)
         return STATUS_OK;
     const char *kind = foreign_name_by_path(output);
     if (kind)
@@ -120,9 +120,13 @@ static bool options_keep_coding(const struct settings *settings)
 
 bool job_keeps_coding(const struct job *job, const struct worker *worker)
 {
-    return job->format->lossy && job->format == reader_format(job->reader) &&
-           options_keep_coding(worker->context->settings) &&
-           reader_info(job->reader)->colour_model == COLOUR_MODEL_RGB;
+    const struct settings *settings = worker->context->settings;
+    const struct image_info *info = reader_info(job->reader);
+    /* A lossless WebP loses nothing by --compression, but an animation would lose frames. */
+    const bool is_compressed_again =
+        info->lossless && !info->metadata.is_animation && settings->compression != COMPRESSION_PRESET_DEFAULT;
+    return job->format->lossy && job->format == reader_format(job->reader) && options_keep_coding(settings) &&
+           !is_compressed_again && info->colour_model == COLOUR_MODEL_RGB;
 }
 
 bool job_is_stack_input(const struct job *job)
@@ -317,12 +321,16 @@ static enum status make_folders(struct job *job, struct error *error)
 
 const char *job_input_name(const struct job *job)
 {
-    return strcmp(job->input, "-") == 0 ? "standard input" : job->input;
+    return strcmp(job->input, "-") != 0 ? job->input
+           : job->is_stack_result       ? "standard output"
+                                        : "standard input";
 }
 
+/* Returns false also for the result of a stack, which has no input file. */
 static bool stat_input(const struct job *job, struct stat *info)
 {
-    return (strcmp(job->input, "-") == 0 ? fstat(STDIN_FILENO, info) : stat(job->input, info)) == 0;
+    return !job->is_stack_result &&
+           (strcmp(job->input, "-") == 0 ? fstat(STDIN_FILENO, info) : stat(job->input, info)) == 0;
 }
 
 /* A deleted input was still read to its end, so that is no failure. */

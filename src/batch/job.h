@@ -87,7 +87,7 @@ bool job_is_stack_input(const struct job *job);
  * except that it turns the page upright. */
 bool job_keeps_samples(const struct job *job, const struct worker *worker);
 
-/* Returns the input's name for messages. */
+/* Returns the input's name for messages; for the result of a stack, the output's. */
 const char *job_input_name(const struct job *job);
 
 /* Frees the strings. The job must be closed. */

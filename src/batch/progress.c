@@ -37,6 +37,7 @@ enum { LINE_SIZE = 256 }; /* bytes of a line; the rest is cut off */
 
 /* Global, as progress_interrupted, a signal handler, and progress_poll get no struct progress. */
 static atomic_bool is_drawn;         /* the line is on the terminal */
+static atomic_bool has_outputs;      /* each file has an output of its own */
 static atomic_bool can_resume;       /* --resume will skip the files that are done */
 static atomic_bool watches_compiler; /* progress_poll draws a line while a compiler runs */
 /* Numbers of files, without the result of a stack. */
@@ -103,6 +104,10 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     const bool several = list->several && !is_silent;
     const bool wanted = settings->progress == PROGRESS_OPTION_ALWAYS ||
                         (settings->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO));
+    /* With --in-place some formats, and --strip, leave no record of what was done. */
+    struct settings resumed = *settings;
+    struct error ignored;
+    resumed.resume = true;
     *progress = (struct progress){.began = clock_seconds()};
     pthread_mutex_init(&progress->lock, NULL);
     atomic_store(&counts.finished, 0);
@@ -110,7 +115,8 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     atomic_store(&counts.skipped, 0);
     atomic_store(&counts.left_out, 0);
     atomic_store(&counts.total, several ? list->count : 0);
-    atomic_store(&can_resume, !list->is_stack && !only_reads);
+    atomic_store(&has_outputs, !list->is_stack && !only_reads);
+    atomic_store(&can_resume, !settings->in_place || resume_check(&resumed, list, &ignored) == STATUS_OK);
     progress->has_file_lines = several && settings->verbose && !is_check;
     progress->has_line = wanted && !is_silent && !settings->verbose;
     progress->has_summary = several && (progress->has_line || progress->has_file_lines);
@@ -398,7 +404,7 @@ void progress_interrupted(int number)
     char line[LINE_SIZE] = "";
     if (atomic_load(&is_drawn))
         append_safely(line, "\r\033[K");
-    if (total > 0 && atomic_load(&can_resume)) {
+    if (total > 0 && atomic_load(&has_outputs)) {
         append_safely(line, "climg: stopped by SIG");
         append_safely(line, name ? name : "?");
         append_count_safely(line, ": ", atomic_load(&counts.finished) - failed, " of ");
@@ -407,7 +413,7 @@ void progress_interrupted(int number)
             append_count_safely(line, ", ", skipped, " of them by an earlier run");
         if (failed > 0)
             append_count_safely(line, ", ", failed, " failed");
-        append_safely(line, "; --resume goes on from here\n");
+        append_safely(line, atomic_load(&can_resume) ? "; --resume goes on from here\n" : "\n");
     }
     (void)!write(STDERR_FILENO, line, strlen(line));
     errno = saved_errno;

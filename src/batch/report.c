@@ -136,8 +136,11 @@ static void print_result(FILE *out, const struct job *job, const struct result *
 {
     const bool has_failed = result->status != STATUS_OK, has_result = job->has_result;
     const bool was_processed = has_result && !result->skipped;
-    static const char *const scopes[] = {
-        [SCOPE_FILE] = "file", [SCOPE_FOLDER] = "folder", [SCOPE_DISK] = "disk", [SCOPE_ALL] = "machine"};
+    static const char *const scopes[] = {[SCOPE_FILE] = "file",
+                                         [SCOPE_STACK] = "file",
+                                         [SCOPE_FOLDER] = "folder",
+                                         [SCOPE_DISK] = "disk",
+                                         [SCOPE_ALL] = "machine"};
     struct json_writer line = {.out = out};
     json_begin(&line, NULL, '{');
     json_put_string(&line, "input", job->is_stack_result ? NULL : job->input);
@@ -304,8 +307,11 @@ void results_add(struct results *results, struct job *job, const struct result *
         results->failed++;
         if (results->several && !(results->is_stopped && result->error.scope != SCOPE_FILE))
             results_print(results, &result->error);
-        results->last_failure = result->error;
-        results->last_failure_status = result->status;
+        /* Of failures that end the work, keep the first: it is the reason why files are not tried. */
+        if (!results->is_stopped) {
+            results->last_failure = result->error;
+            results->last_failure_status = result->status;
+        }
     }
     results->added++;
     progress_add(&results->progress, job, result, is_left_out);

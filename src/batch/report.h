@@ -43,7 +43,7 @@ struct results {
     bool is_stopped;      /* the work ended after a failure that all other files would share */
     struct report_file report;
     bool is_report_incomplete; /* writing it failed, and this was printed */
-    struct error last_failure; /* message of the last job that failed */
+    struct error last_failure; /* of the last job that failed, or of the first one that ended the work */
     enum status last_failure_status;
 };
 

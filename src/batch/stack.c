@@ -16,6 +16,10 @@
 /* Maximum bytes of the pictures of several workers. A single worker may exceed it. */
 static const double PICTURES_BUDGET = 256e6;
 
+/* An ample share of --memory-limit for a worker: bytes, and the number of times that its picture fits in
+ * addition. A wavelet transform of the whole picture and its inverse take 11 times the picture. */
+static const double AMPLE_SHARE = 64e6, AMPLE_COPIES = 16;
+
 static const struct merge *merge_functions(const struct stack *stack)
 {
     return stack->step->stage->merge(stack->step->params);
@@ -43,7 +47,8 @@ static enum status stack_check(const struct stack *stack, const struct command *
 }
 
 /* Returns the number of workers whose pictures fit PICTURES_BUDGET, by the size of the first input; 1 if it
- * is a pipe or cannot be opened. */
+ * is a pipe or cannot be opened. With --memory-limit each worker has an ample share of it, since an input
+ * that runs out of memory cannot be deferred. */
 static int count_workers(const struct command *command, const struct job_list *list)
 {
     struct reader_options options = settings_reader_options(&command->settings);
@@ -58,7 +63,11 @@ static int count_workers(const struct command *command, const struct job_list *l
     const struct image_info *info = reader_info(reader);
     const double bytes = (double)info->width * info->height * info->channels * sizeof(float);
     reader_close(reader);
-    return (int)fmax(1, fmin(THREADS_MAX, PICTURES_BUDGET / bytes));
+    const double limit = (double)command->settings.memory_limit;
+    double workers = fmin(THREADS_MAX, PICTURES_BUDGET / bytes);
+    if (limit > 0)
+        workers = fmin(workers, limit / (AMPLE_SHARE + AMPLE_COPIES * bytes));
+    return (int)fmax(1, workers);
 }
 
 enum status stack_make(struct stack *stack, const struct command *command, struct job_list *list,
@@ -79,7 +88,8 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
     const char **paths = allocate(list->count * sizeof *paths, "a stack", error);
     if (!paths)
         return STATUS_FAILED;
-    stack->series = (struct input_series){list->count, paths, step_caps(stack->step).merges_pages};
+    stack->series = (struct input_series){
+        .count = list->count, .paths = paths, .has_pages = step_caps(stack->step).merges_pages};
     pthread_mutex_init(&stack->lock, NULL);
     pthread_cond_init(&stack->turn_changed, NULL);
     for (size_t i = 0; i < list->count; i++) {
@@ -202,7 +212,7 @@ static bool has_same_colours(const struct image_info *a, const struct image_info
 }
 
 /* Fails if the picture differs from the first one in size, channels, sample type or colours. `file_type` is
- * the type of its file's samples. The scope is SCOPE_ALL, as the other inputs probably differ as well. */
+ * the type of its file's samples. The scope is SCOPE_STACK, as the other inputs probably differ as well. */
 static enum status check_picture(const struct stack *stack, const struct image_info *info,
                                  enum sample_type file_type, struct error *error)
 {
@@ -233,7 +243,7 @@ static enum status check_picture(const struct stack *stack, const struct image_i
              stack->step->stage->name);
     else
         return STATUS_OK;
-    error->scope = SCOPE_ALL;
+    error->scope = SCOPE_STACK;
     return STATUS_FAILED;
 }
 
@@ -269,7 +279,8 @@ static enum status end_picture(void *context, struct error *error)
         status = merge->begin(stack->step->params, &input, &stack->merge, error);
         if (status != STATUS_OK) {
             /* A worker that already waits for its turn must not add to half a merge. */
-            error->scope = SCOPE_ALL;
+            if (error->scope == SCOPE_FILE)
+                error->scope = SCOPE_STACK;
             if (stack->merge)
                 merge->free(stack->merge);
             stack->merge = NULL;

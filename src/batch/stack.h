@@ -23,7 +23,8 @@ struct stack {
     struct chain before, after; /* parts of the command's chain, which owns the steps */
     const struct step *step;    /* the step between them, which merges; NULL: there is no stack */
     struct input_series series; /* the inputs; owns the array, not the paths */
-    int max_workers;            /* number of workers whose pictures fit into 256 MB, at least 1 */
+    int max_workers;            /* number of workers whose pictures fit into 256 MB and --memory-limit, at
+                                 * least 1 */
 
     pthread_mutex_t lock; /* protects the fields up to spare_size */
     pthread_cond_t turn_changed;

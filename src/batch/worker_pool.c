@@ -78,8 +78,9 @@ static bool drop_device(struct pool_thread *thread)
     return true;
 }
 
-/* True if all remaining jobs would fail for the same reason. SCOPE_ALL: they would. SCOPE_DISK: if there is
- * an output folder, or all outputs are in one folder. SCOPE_FOLDER: if all outputs are in one folder. */
+/* True if all remaining jobs would fail for the same reason. SCOPE_ALL and SCOPE_STACK: they would.
+ * SCOPE_DISK: if there is an output folder, or all outputs are in one folder. SCOPE_FOLDER: if all outputs
+ * are in one folder. */
 static bool ends_all(const struct job_list *list, const struct result *result)
 {
     const enum error_scope scope = result->error.scope;
@@ -87,7 +88,7 @@ static bool ends_all(const struct job_list *list, const struct result *result)
     const int length = folder_length(first);
     if (result->status == STATUS_OK || scope == SCOPE_FILE)
         return false;
-    if (scope == SCOPE_ALL || (scope == SCOPE_DISK && list->output))
+    if (scope == SCOPE_ALL || scope == SCOPE_STACK || (scope == SCOPE_DISK && list->output))
         return true;
     for (size_t i = 1; i < list->count; i++) {
         const char *output = list->jobs[i].output;
@@ -253,6 +254,7 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
     struct result result = {.group = 1};
     if (pool->results->is_stopped)
         return;
+    stack->after.prepare_seconds += stack->before.prepare_seconds; /* report_times reads them here */
     pool->context.chain = &stack->after;
     worker->share.threads = stack->settings->jobs > 0 ? stack->settings->jobs : processors_available();
     worker_take_all_memory(worker);

@@ -248,19 +248,28 @@ enum status chain_prepare(struct chain *chain, const struct settings *settings, 
     return status;
 }
 
+/* True if a stage moves pixels. --scale has no map of its own (step_inverse_map in plan.c). */
+static bool step_moves_pixels(const struct step *step)
+{
+    return step->stage->inverse_map || step_is_measured(step) || step_caps(step).new_geometry ||
+           step->stage == stage_find("scale");
+}
+
 enum status chain_prepare_series(struct chain *chain, const struct settings *settings,
                                  const struct input_series *series, struct error *error)
 {
     enum status status = STATUS_OK;
+    struct input_series inputs = series ? *series : (struct input_series){.count = 0};
     for (size_t i = 0; status == STATUS_OK && i < chain->count; i++) {
         const struct step *step = &chain->steps[i];
-        if (step->stage->prepare_series == NULL)
-            continue;
-        const double since = clock_seconds();
-        status = step->stage->prepare_series(step->params, settings, series, error);
-        if (status != STATUS_OK && !error->has_name) /* else the message names an input */
-            status = prefix_stage(step, status, error);
-        chain->prepare_seconds += clock_seconds() - since;
+        if (step->stage->prepare_series != NULL) {
+            const double since = clock_seconds();
+            status = step->stage->prepare_series(step->params, settings, series ? &inputs : NULL, error);
+            if (status != STATUS_OK && !error->has_name) /* else the message names an input */
+                status = prefix_stage(step, status, error);
+            chain->prepare_seconds += clock_seconds() - since;
+        }
+        inputs.is_moved |= step_moves_pixels(step);
     }
     return status;
 }

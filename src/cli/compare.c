@@ -52,7 +52,7 @@ static void print_channels(FILE *out, const struct comparison *pair, const char 
 {
     fprintf(out, "  %s:", title);
     for (int i = 0; i < pair->channel_count; i++) {
-        fprintf(out, "%s %s ", i > 0 ? "," : "", channel_name(&pair->sides[0].info, i));
+        fprintf(out, "%s %s ", i > 0 ? "," : "", channel_name(&pair->widest, i));
         print_number(out, 0, decimals, measure(&pair->channels[i]));
         if (isinf(measure(&pair->channels[i])) && pair->channels[i].unmatched > 0)
             fputs(" elsewhere", out);
@@ -80,7 +80,7 @@ static void print_pair(FILE *out, const struct comparison *pair, const struct fi
     if (worst->largest > 0) {
         fprintf(out, "  largest difference: %.6g of %.6g, %s at %u,%u", in_samples(pair, worst->largest),
                 sample_full_scale(pair->sides[0].info.type),
-                channel_name(&pair->sides[0].info, figures->worst_channel), worst->at.x, worst->at.y);
+                channel_name(&pair->widest, figures->worst_channel), worst->at.x, worst->at.y);
         if (worst->at.page > 0)
             fprintf(out, " on page %u", worst->at.page + 1);
         fputc('\n', out);
@@ -88,7 +88,7 @@ static void print_pair(FILE *out, const struct comparison *pair, const struct fi
     for (int i = 0; i < pair->channel_count; i++)
         if (pair->channels[i].unmatched > 0)
             fprintf(out, "  NaN or infinite in one only: %llu in %s\n",
-                    (unsigned long long)pair->channels[i].unmatched, channel_name(&pair->sides[0].info, i));
+                    (unsigned long long)pair->channels[i].unmatched, channel_name(&pair->widest, i));
 }
 
 /* Prints a row of a table, and before the first one its heading. */
@@ -157,7 +157,7 @@ static void print_pair_json(FILE *file, const struct comparison *pair, const str
     if (worst->largest > 0) {
         json_begin(&out, "largest", '{');
         json_put_number(&out, "difference", in_samples(pair, worst->largest), DIGITS);
-        json_put_string(&out, "channel", channel_name(&pair->sides[0].info, figures->worst_channel));
+        json_put_string(&out, "channel", channel_name(&pair->widest, figures->worst_channel));
         json_put_integer(&out, "x", worst->at.x);
         json_put_integer(&out, "y", worst->at.y);
         json_put_integer(&out, "page", worst->at.page + 1);
@@ -215,6 +215,8 @@ static enum status add_unpaired(struct compare_run *run, const struct job_list *
     command.settings.files_from = NULL;
     const char **names = allocate((list->count + 1) * sizeof *names, "names", error);
     enum status status = names ? job_list_make(&others, &command, error) : STATUS_FAILED;
+    if (names && status != STATUS_OK && others.count == 0 && !error->is_out_of_memory)
+        status = STATUS_OK; /* the folder has no picture */
     if (status == STATUS_OK)
         job_list_keep_shard(&others, &command.settings.part);
     for (size_t i = 0; names && i < list->count; i++)
@@ -226,6 +228,11 @@ static enum status add_unpaired(struct compare_run *run, const struct job_list *
         struct comparison pair = {.sides = {{.name = name}, {.name = others.jobs[i].input}}};
         if (bsearch(&name, names, list->count, sizeof *names, by_text) != NULL)
             continue;
+        /* The names in a folder that cannot be read are unknown. */
+        if (others.jobs[i].stat_errno != ENOENT && job_check(&others.jobs[i], error) != STATUS_OK) {
+            status = STATUS_FAILED;
+            break;
+        }
         snprintf(pair.why, sizeof pair.why, "is only in the reference folder");
         add_pair(run, &pair);
     }
@@ -243,10 +250,14 @@ static enum status check_diff(const char *diff, const char *path, const char *re
     if (format_by_path(diff) == NULL)
         return fail(error, STATUS_USAGE, "--compare: diff=%s: climg writes %s", diff,
                     format_names(NULL, "and").text);
-    for (int i = 0; i < 2; i++)
-        if (stat(diff, &there) == 0 && stat(paths[i], &other) == 0 && there.st_dev == other.st_dev &&
-            there.st_ino == other.st_ino)
-            return fail(error, STATUS_USAGE, "--compare: diff=%s would overwrite %s", diff, paths[i]);
+    for (int i = 0; i < 2; i++) {
+        const bool is_stdin = strcmp(paths[i], "-") == 0;
+        if (stat(diff, &there) == 0 &&
+            (is_stdin ? fstat(STDIN_FILENO, &other) : stat(paths[i], &other)) == 0 &&
+            there.st_dev == other.st_dev && there.st_ino == other.st_ino)
+            return fail(error, STATUS_USAGE, "--compare: diff=%s would overwrite %s", diff,
+                        is_stdin ? "standard input" : paths[i]);
+    }
     return STATUS_OK;
 }
 
@@ -266,7 +277,7 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
     enum status status = job_check(job, error);
     if (status == STATUS_OK && option->diff)
         status = check_diff(option->diff, job->input, path, error);
-    if (status == STATUS_OK && is_folder && access(path, F_OK) != 0)
+    if (status == STATUS_OK && is_folder && access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
         snprintf(pair.why, sizeof pair.why, "is not in the reference folder");
     else if (status == STATUS_OK)
         status = comparison_run(&pair, run->command, job->input, path, error);
@@ -307,6 +318,10 @@ static enum status check_reference(const struct command *command, const struct j
     if (!command->compare.diff && command->settings.compression != COMPRESSION_PRESET_DEFAULT)
         return fail(error, STATUS_USAGE,
                     "--compression has no effect with --compare without diff=; leave it out");
+    const struct format *format = command->compare.diff ? format_by_path(command->compare.diff) : NULL;
+    const char *useless = format ? useless_coding_option(format, &command->settings) : NULL;
+    if (useless)
+        return fail(error, STATUS_USAGE, "%s means nothing in %s; leave it out", useless, format->name);
     if (list->several && command->compare.diff)
         return fail(error, STATUS_USAGE, "--compare: diff= takes one picture");
     return STATUS_OK;
@@ -320,9 +335,6 @@ enum status compare_write(const struct command *command, FILE *out,
     struct stat there;
     const int stat_errno = stat(command->compare.reference, &there) != 0 ? errno : 0;
     const bool is_folder = stat_errno == 0 && S_ISDIR(there.st_mode);
-    bool has_folder = false; /* among the inputs */
-    for (size_t i = 0; i < command->input_count; i++)
-        has_folder = has_folder || (stat(command->inputs[i], &there) == 0 && S_ISDIR(there.st_mode));
     enum status status = results_begin_reading(&results, &list, command, report_error, error);
     struct compare_run run = {
         .command = command, .out = out, .report_error = report_error, .several = list.several};
@@ -335,7 +347,7 @@ enum status compare_write(const struct command *command, FILE *out,
         }
         /* Only folders are expected to have all pictures of the reference folder; single files are a
          * selection. */
-        if (status == STATUS_OK && is_folder && has_folder)
+        if (status == STATUS_OK && is_folder && list.has_folder)
             status = add_unpaired(&run, &list, error);
         status = results_end(&results, &list, status, error);
     }

@@ -8,6 +8,7 @@
  * the time, and each row is used only once. */
 #include "cli/comparison.h"
 
+#include "base/text.h"
 #include "cli/cli.h"
 #include "image/writer.h"
 
@@ -32,7 +33,8 @@ static bool note_mismatch(struct comparison *pair, const struct image_info *a, c
 }
 
 /* Begins a page of diff=FILE, without alpha, and opens the file before the first page. Its sample type is the
- * input's, or the nearest one that the format has. */
+ * input's, or the nearest one that the format has. Differences of signed samples reach twice full scale, so
+ * they become unsigned samples of that size. */
 static enum status begin_diff(struct comparison *pair, const struct command *command,
                               const struct image_info *page, struct error *error)
 {
@@ -42,11 +44,15 @@ static enum status begin_diff(struct comparison *pair, const struct command *com
                                            .compression = command->settings.compression,
                                            .jobs = command->settings.jobs,
                                            .spool = command->settings.environment.spool};
+    static const enum sample_type unsigned_types[] = {
+        [SAMPLE_INT8] = SAMPLE_UINT8, [SAMPLE_INT16] = SAMPLE_UINT16, [SAMPLE_INT32] = SAMPLE_UINT32};
+    const enum sample_type type = sample_is_signed(page->type) ? unsigned_types[page->type] : page->type;
     const struct image_info info = {.width = page->width,
                                     .height = page->height,
                                     .channels = page->channels - page->alpha,
-                                    .type = format_sample_type(format, page->type)};
+                                    .type = format_sample_type(format, type)};
     pair->diff_type = info.type;
+    pair->diff_scale = sample_full_scale(page->type) / sample_full_scale(type);
     if (page->video.parts > 1)
         return fail(error, STATUS_USAGE, "--compare: diff= shows pictures, not video");
     if (pair->diff == NULL && writer_open(option->diff, &options, &pair->diff, error) != STATUS_OK)
@@ -78,7 +84,8 @@ static enum status write_row(struct comparison *pair, const struct image_info *p
     void *row = pair->sides[1].values;
     for (size_t x = 0; x < page->width; x++)
         for (size_t c = 0; c < colours; c++)
-            sample_set(pair->diff_type, row, x * colours + c, pair->sides[0].values[x * step + c]);
+            sample_set(pair->diff_type, row, x * colours + c,
+                       pair->diff_scale * pair->sides[0].values[x * step + c]);
     return writer_write(pair->diff, row, colours * page->width * sample_size(pair->diff_type), 1, error);
 }
 
@@ -119,7 +126,8 @@ static enum status compare_rows(struct comparison *pair, struct error *error)
     return status;
 }
 
-/* Compares the current pages of both readers, and writes a page of diff=FILE. `number` counts from 0. */
+/* Compares the current pages of both readers, and writes a page of diff=FILE. `number` is that of the page in
+ * the file, from 0. */
 static enum status compare_page(struct comparison *pair, const struct command *command, uint32_t number,
                                 struct error *error)
 {
@@ -127,8 +135,10 @@ static enum status compare_page(struct comparison *pair, const struct command *c
     const struct image_info *page = reader_info(pair->sides[0].reader);
     const int first = page->video.part; /* index of the page's first channel; a video's Cb and Cr follow Y */
     enum status status = option->diff ? begin_diff(pair, command, page, error) : STATUS_OK;
-    pair->channel_count =
-        first + page->channels > pair->channel_count ? first + page->channels : pair->channel_count;
+    if (first + page->channels > pair->channel_count) {
+        pair->channel_count = first + page->channels;
+        pair->widest = *page;
+    }
     for (int i = 0; i < page->channels && status == STATUS_OK; i++) {
         pair->channels[first + i].peak =
             option->peak > 0 ? option->peak / sample_full_scale(pair->sides[0].info.type) : 1;
@@ -160,15 +170,20 @@ enum status comparison_run(struct comparison *pair, const struct command *comman
                            const char *reference, struct error *error)
 {
     bool more[2] = {true, true};
+    const int first = command->settings.pages.first > 0 ? command->settings.pages.first - 1 : 0;
     enum status status = open_side(&pair->sides[0], path, &command->settings, error);
     if (status == STATUS_OK)
         status = open_side(&pair->sides[1], reference, &command->settings, error);
     for (uint32_t page = 0; status == STATUS_OK && more[0] && more[1]; page++) {
         const struct image_info *info = reader_info(pair->sides[0].reader);
         const uint32_t parts = info->video.parts > 1 ? (uint32_t)info->video.parts : 1;
-        if (note_mismatch(pair, info, reader_info(pair->sides[1].reader)))
+        const uint32_t number = (uint32_t)first + page / parts;
+        if (note_mismatch(pair, info, reader_info(pair->sides[1].reader))) {
+            if (number > 0)
+                text_append(pair->why, sizeof pair->why, " on page %u", number + 1);
             break;
-        status = compare_page(pair, command, page / parts, error);
+        }
+        status = compare_page(pair, command, number, error);
         for (int i = 0; status == STATUS_OK && i < 2; i++)
             status = reader_next_page(pair->sides[i].reader, &more[i], error);
     }

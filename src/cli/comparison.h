@@ -27,8 +27,10 @@ struct comparison {
     struct side sides[2]; /* the input, then the reference */
     struct difference channels[COMPARISON_CHANNELS];
     int channel_count;
+    struct image_info widest;   /* of the input's page with the most channels, which names them */
     struct writer *diff;        /* of diff=FILE; NULL: not open */
     enum sample_type diff_type; /* samples of diff=FILE */
+    double diff_scale;          /* multiplies the differences, fractions of the input's full scale */
     char why[160]; /* reason why they cannot be compared, without names of files; empty if they were compared
                     */
 };

@@ -30,9 +30,9 @@ struct weights {
  *     ARG          a scalar or struct, from a variable
  *     ARG_MEMORY   a memory object, from a cl_mem variable
  *     ARG_PLANES   two parameters, the memory object and its struct geometry, from a struct planes *
- *     ARG_WEIGHTS  a pointer to constant or global memory (WEIGHTS in kernels/planes.h), from a struct
- * weights ARG_FLOATS   a struct of `count` floats by value ARG_LOCAL    a __local pointer to that number of
- * bytes */
+ *     ARG_WEIGHTS  a pointer to constant or global memory (kernels/planes.h), from a struct weights
+ *     ARG_FLOATS   a struct of `count` floats by value
+ *     ARG_LOCAL    a __local pointer to that number of bytes */
 #define ARG(variable)         ((struct argument){ARGUMENT_VALUE, sizeof(variable), &(variable)})
 #define ARG_MEMORY(variable)  ((struct argument){ARGUMENT_MEMORY, sizeof(cl_mem), &(variable)})
 #define ARG_PLANES(variable)  ((struct argument){ARGUMENT_PLANES, sizeof(struct planes), (variable)})

@@ -321,6 +321,7 @@ struct input_series {
     size_t count;
     const char *const *paths; /* in their order */
     bool has_pages;           /* all pages of an input are merged, not only its first one */
+    bool is_moved;            /* a stage before this one moves pixels; set by chain_prepare_series */
 };
 
 /* Chroma planes of subsampled video, which have their own chain. A chroma pixel covers across x down luma

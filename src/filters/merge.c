@@ -118,6 +118,10 @@ enum status merge_base_finish(void *state, struct run *run, struct merge_result 
     /* Floats need no alpha, as NaN is a missing value. */
     base->adds_alpha =
         !all_covered && base->edges == MERGE_EDGES_FILL && !base->alpha && !sample_is_float(base->file_type);
+    if (base->adds_alpha && base->channels % 2 == 0)
+        return fail(error, STATUS_FAILED,
+                    "no picture covers some pixels, and these cannot become transparent, as the last channel "
+                    "is not alpha; edges=crop cuts them off");
     *result = (struct merge_result){.left = (int)base->left,
                                     .top = (int)base->top,
                                     .width = (int)base->columns,

@@ -68,7 +68,7 @@ bool merge_covers(const struct merge_base *base, const double *pixel);
 size_t merge_count_row(struct merge_base *base, const double *row, size_t y);
 
 /* Callback `finish`: chooses the result's size and channels by the counts. Fails if no pixel is covered and
- * edges are cropped. */
+ * edges are cropped, or if alpha would be the third or the fifth channel. */
 enum status merge_base_finish(void *state, struct run *run, struct merge_result *result, struct error *error);
 
 /* Computes the next `row_count` rows of the result. `compute` stores the merged values of `count` pixels of

@@ -120,7 +120,7 @@ static enum status accumulators_add(void *state, struct run *run, const void *sa
     if (sums->int_sums && adds && base->pictures == (size_t)most) {
         fail(error, STATUS_FAILED, "--stack adds at most %d pictures of %d bit", most,
              base->type == SAMPLE_UINT8 ? 8 : 16);
-        error->scope = SCOPE_ALL;
+        error->scope = SCOPE_STACK;
         return STATUS_FAILED;
     }
     if (sums->int_sums)

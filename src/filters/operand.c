@@ -130,8 +130,9 @@ enum status operand_read(void *params, const struct settings *settings, struct e
         fail(error, STATUS_FAILED, "%s: is not a picture", operand->path);
         goto done;
     }
-    if (info->channels - info->alpha > 3) {
-        fail(error, STATUS_FAILED, "%s: has a fourth channel that is not alpha", operand->path);
+    if ((info->channels - info->alpha) % 2 == 0) {
+        fail(error, STATUS_FAILED, "%s: has a %s channel that is not alpha", operand->path,
+             info->channels == 2 ? "second" : "fourth");
         goto done;
     }
     stored = allocate(row_size(info) * info->height, operand->path, error);

@@ -151,8 +151,8 @@ bool difference_is_none(const struct difference *difference)
 
 double difference_psnr(const struct difference *difference)
 {
-    return 10 *
-           log10(difference->peak * difference->peak * (double)difference->samples / difference->squares);
+    /* The square of a large peak would overflow. */
+    return 20 * log10(difference->peak) + 10 * log10((double)difference->samples / difference->squares);
 }
 
 double difference_ssim(const struct difference *difference)

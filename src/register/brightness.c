@@ -190,11 +190,12 @@ static void halver_free(struct halver *halver)
     free(halver->stored);
 }
 
-enum status brightness_read(const char *path, const struct settings *settings, struct gray_plane *gray,
-                            int *reduction, int *width, int *height, struct error *error)
+enum status brightness_read(const char *path, int page, const struct settings *settings,
+                            struct gray_plane *gray, int *reduction, int *width, int *height,
+                            struct error *error)
 {
     struct reader_options options = settings_reader_options(settings);
-    options.page = 1;
+    options.page = page;
     options.last_page = 0;
     struct reader *reader;
     enum status status = reader_open(path, &options, &reader, error);

@@ -35,10 +35,11 @@ enum status registration_find(struct run *run, struct thread_pool *workers, enum
 
 /* ---------------------------------------------------------------- brightness.c */
 
-/* Reads the brightness of a file's first page, upright and reduced. Sets *reduction, a power of two, and
- * *width and *height, the size of the upright page. Messages name the file. */
-enum status brightness_read(const char *path, const struct settings *settings, struct gray_plane *gray,
-                            int *reduction, int *width, int *height, struct error *error);
+/* Reads the brightness of a page of a file, counted from 1, upright and reduced. Sets *reduction, a power of
+ * two, and *width and *height, the size of the upright page. Messages name the file. */
+enum status brightness_read(const char *path, int page, const struct settings *settings,
+                            struct gray_plane *gray, int *reduction, int *width, int *height,
+                            struct error *error);
 
 /* Computes the brightness of a whole image on the device, reduced by `reduction`. Samples that are `linear`
  * light are converted to display values. Waits for the device. On a dry-run device `gray` is unchanged. */

@@ -46,6 +46,10 @@ _Static_assert(MAX_ROTATIONS *MAX_SCALES *SHIFTS_ROTATED <= MAX_MATCHES, "room f
 /* Least share of the reference that the picture must cover. */
 static const double MIN_COVERED = 0.3;
 
+/* Least share of the squares of the picture's detail that must be under the reference. A flat background has
+ * less: its correlations are rounding errors divided by almost 0, and exceed all others. */
+static const double MIN_SQUARES = 1e-9;
+
 /* A shift with a high correlation. */
 struct peak {
     int x, y; /* pixels of the coarsest level */
@@ -75,6 +79,7 @@ struct search {
     struct fourier fourier;                       /* tables for the canvas' size */
     float *spectrum;                              /* of the reference, conjugated; owned */
     double energy, weight;                        /* sums of the reference's squares and weights */
+    double min_squares;                           /* MIN_SQUARES of the sum of the picture's squares */
     int shift_x, shift_y;                         /* largest shifts, in pixels */
     struct steps steps;
     int max_peaks;             /* for each rotation and scale */
@@ -169,6 +174,8 @@ static void find_peaks(struct canvas *canvas, const struct search *search, const
             if (!(product > 0) || rectangle_sum(canvas->weights, search, x, y) < min_weight)
                 continue;
             double squares = rectangle_sum(canvas->squares, search, x, y);
+            if (!(squares > search->min_squares))
+                continue;
             const struct peak peak = {x - search->shift_x, y - search->shift_y,
                                       product / sqrt(squares * search->energy)};
             if (peak.score > canvas->threshold)
@@ -288,7 +295,7 @@ static int canvas_side(int side)
 /* Initialises a search: sizes, tables and the reference's spectrum. The caller frees it, also on failure. */
 static enum status search_make(struct search *search, struct error *error)
 {
-    const struct gray_plane *reference = search->reference;
+    const struct gray_plane *reference = search->reference, *picture = search->picture;
     const int canvas_width = canvas_side(reference->width), canvas_height = canvas_side(reference->height);
     const size_t width = (size_t)canvas_width, count = width * (size_t)canvas_height;
     search->shift_x = (canvas_width - reference->width) / 2;
@@ -310,6 +317,8 @@ static enum status search_make(struct search *search, struct error *error)
             search->energy += (double)value * (double)value;
             search->weight += (double)reference->weights[y * (size_t)reference->width + x];
         }
+    for (size_t i = 0; i < (size_t)picture->width * (size_t)picture->height; i++)
+        search->min_squares += MIN_SQUARES * (double)picture->values[i] * (double)picture->values[i];
     /* A correlation is a product with the conjugate spectrum. */
     fourier_forward(&search->fourier, plane, search->spectrum);
     for (size_t i = count; i < 2 * count; i++)

@@ -133,9 +133,15 @@ static enum status align_check(void *params, struct error *error)
     return fail(error, STATUS_USAGE, "wants the name of a file");
 }
 
-/* Reads the reference and computes its pyramid. */
-static enum status read_reference(struct align *align, const char *path, const struct settings *settings,
-                                  struct error *error)
+/* Returns the page by which inputs are registered: the first one that is merged. */
+static int series_page(const struct settings *settings)
+{
+    return settings->pages.first > 0 ? settings->pages.first : 1;
+}
+
+/* Reads a page of the reference's file and computes its pyramid. */
+static enum status read_reference(struct align *align, const char *path, int page,
+                                  const struct settings *settings, struct error *error)
 {
     struct gray_plane gray = {.width = 0};
     struct thread_pool workers;
@@ -144,8 +150,8 @@ static enum status read_reference(struct align *align, const char *path, const s
     align->levels = allocate_zeroed(1, sizeof *align->levels, "a reference", error);
     enum status status = align->levels ? STATUS_OK : STATUS_FAILED;
     if (status == STATUS_OK)
-        status =
-            brightness_read(path, settings, &gray, &align->reduction, &align->width, &align->height, error);
+        status = brightness_read(path, page, settings, &gray, &align->reduction, &align->width,
+                                 &align->height, error);
     if (status == STATUS_OK && (align->width < MIN_SIDE || align->height < MIN_SIDE))
         status = fail(error, STATUS_FAILED, "%s: is %dx%d; nothing can be aligned to less than %dx%d pixels",
                       path, align->width, align->height, MIN_SIDE, MIN_SIDE);
@@ -170,7 +176,7 @@ static enum status align_prepare(void *params, const struct settings *settings, 
     if (access(align->path, F_OK) != 0 && errno == ENOENT)
         return fail(error, STATUS_FAILED, "%s: no such file; before --stack also first, middle or previous",
                     align->path);
-    return read_reference(align, align->path, settings, error);
+    return read_reference(align, align->path, 1, settings, error);
 }
 
 /* The pictures to which the next input of a series is registered. The grid of the series is that of its first
@@ -238,7 +244,8 @@ static enum status register_next(struct align *align, const char *path, const st
 {
     struct gray_plane gray = {.width = 0};
     int reduction, width, height;
-    enum status status = brightness_read(path, settings, &gray, &reduction, &width, &height, error);
+    enum status status =
+        brightness_read(path, series_page(settings), settings, &gray, &reduction, &width, &height, error);
     if (status == STATUS_OK && (width < MIN_SIDE || height < MIN_SIDE))
         status = fail(error, STATUS_FAILED, "is too small");
     if (status == STATUS_OK && keys->key.count == 0) {
@@ -304,6 +311,10 @@ static enum status align_prepare_series(void *params, const struct settings *set
     if (word == PREVIOUS && series->has_pages)
         return fail(error, STATUS_USAGE,
                     "previous registers the first page of each file, and pages=yes merges all; use first");
+    if (word == PREVIOUS && series->is_moved)
+        return fail(error, STATUS_USAGE,
+                    "previous registers the files, and a stage before it moves their pixels; put that after "
+                    "--align, or use first");
     if (align->matrix && series->has_pages)
         return fail(error, STATUS_USAGE,
                     "matrix=FILE has a line for each file, and pages=yes merges all pages; leave one out");
@@ -318,7 +329,8 @@ static enum status align_prepare_series(void *params, const struct settings *set
         word < REFERENCE_WORDS ? series->paths[word == FIRST ? 0 : (series->count - 1) / 2] : NULL;
     if (path && strcmp(path, "-") == 0)
         return fail(error, STATUS_USAGE, "the reference cannot be standard input");
-    const enum status status = path ? read_reference(align, path, settings, error) : STATUS_OK;
+    const enum status status =
+        path ? read_reference(align, path, series_page(settings), settings, error) : STATUS_OK;
     if (status != STATUS_OK && !error->is_out_of_memory) {
         text_append(error->text, sizeof error->text, "; it is the reference of --align %s",
                     reference_words[word]);
@@ -481,8 +493,9 @@ const struct stage stage_align = {
         "Before --stack the reference may be one of the inputs: first, middle (of their order), or previous, "
         "which registers each input to the first one, or if they no longer match well, to the one before it "
         "and so on, and chains the matrices, for series that drift or change slowly; the grid is then the "
-        "first one's. The reference is read from its file, without the stages before --align. Inputs below "
-        "the confidence are left out of the stack, and matrix=FILE writes a CSV with a line for each input. "
+        "first one's. The reference is read from its file (with --page from that page), without the stages "
+        "before --align. previous reads all inputs like that, so no stage before it may move pixels. Inputs "
+        "below the confidence are left out, and matrix=FILE writes a CSV with a line for each input. "
         "Pixels that an input does not have do not count.\n\n"
         "filter, outside and antialias work as in --warp, but nothing is antialiased if the picture shrinks "
         "by less than a tenth. Picture and reference are first turned as their orientations say, unless "

@@ -21,7 +21,8 @@ static enum status parse_border(const char *text, void *field, struct error *err
     if (sides < 1 || text[length] != '\0' || x < 0 || y < 0 || x > BOX_MAX_SIDE || y > BOX_MAX_SIDE)
         return fail(error, STATUS_USAGE,
                     "expected the pixels on every side, or WxH for left and right, top and bottom, as in 20 "
-                    "or 20x10; --extend takes percent");
+                    "or 20x10, up to %d; --extend takes percent",
+                    BOX_MAX_SIDE);
     box->width = (struct length){.number = 100, .percent = true, .margin = x};
     box->height = (struct length){.number = 100, .percent = true, .margin = y};
     return STATUS_OK;

@@ -72,7 +72,7 @@ static enum status run_gray(struct run *run, const void *params, const struct va
     cl_float4 weights = {{0}}; /* of the input's channels */
     if (what == ALPHA)
         weights.s[in->shape.channels - 1] = 1;
-    else if (!shape_is_colour(&in->shape))
+    else if (in->shape.channels - in->shape.alpha < 3)
         weights.s[0] = 1;
     else if (what == REC709)
         weights = gray_luminance(&in->shape);

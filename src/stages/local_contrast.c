@@ -8,7 +8,8 @@
  *
  * Pictures of 8 bit have 256 bins, all others 65536 from 0 to full scale, as in OpenCV. Colours: the change
  * of luma (ITU-R BT.709) is added to red, green and blue, which leaves the colour differences as they are.
- * Equalising each colour, or the differences, too, would change the hues. */
+ * Equalising each colour, or the differences, too, would change the hues. A second or fourth channel that is
+ * not alpha is copied. */
 #include "engine/run.h"
 
 struct tile_counts {
@@ -91,7 +92,7 @@ static struct tiles_argument tiles_make(const struct local_contrast *contrast, c
                                    .inverse_width = 1.0F / (float)width,
                                    .inverse_height = 1.0F / (float)height,
                                    .bins = shape->full == UINT8_MAX ? 256 : 65536,
-                                   .colours = shape->channels - shape->alpha,
+                                   .colours = shape->channels - shape->alpha < 3 ? 1 : 3,
                                    .alpha = shape_alpha(shape)};
 }
 

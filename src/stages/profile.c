@@ -137,6 +137,8 @@ static const struct colour_link *profile_link(const struct profile *profile, con
 static enum status profile_shape(const void *params, const struct shape *in, struct shape *out,
                                  struct error *error)
 {
+    if ((in->channels - in->alpha) % 2 == 0)
+        return fail(error, STATUS_FAILED, "--profile: the last channel of the picture is not alpha");
     const struct colour_link *link = profile_link(params, in, error);
     if (link == NULL)
         return STATUS_FAILED;

@@ -9,7 +9,8 @@
  *
  * Colour pictures are in opponent colours while the noise is unknown. If the estimate finds that red, green
  * and blue must be separate, the fine levels are transformed again from these, and the coarse levels, which
- * are small, are converted. Whole images and slices do the same, so their bits are equal.
+ * are small, are converted. Whole images and slices do the same, so their bits are equal. If the stage
+ * received red, green and blue, these are used, as they would change by a conversion there and back.
  *
  * Missing values (NaN, infinities) are replaced by the mean of their neighbours at the start and restored at
  * the end. */
@@ -189,8 +190,19 @@ enum status denoise_separate_coarse(struct run *run, const struct image_noise *i
     return status;
 }
 
+/* Converts images whose colours are separate to red, green and blue, the others to opponent colours. `image`
+ * is as the stage received it, but for missing values, as slices do not convert to opponent colours and back.
+ */
+static enum status separate_colours(struct run *run, const struct image_noise *images,
+                                    const struct value *image, struct value *out, struct error *error)
+{
+    return image->opponent ? convert_colours(run, -1, images, true, image, out, error)
+                           : convert_colours(run, 1, images, false, image, out, error);
+}
+
 /* Replaces the pyramid of an image whose noise was found to be separate: transforms the fine levels again and
- * converts the coarse ones. Slices do the same; converting the fine levels would give other bits. */
+ * converts the coarse ones. Slices do the same; converting the fine levels would give other bits. `image`:
+ * see separate_colours. */
 static enum status separate_pyramid(struct run *run, const struct denoise *denoise,
                                     const struct image_noise *images, const struct value *image,
                                     struct interval out, struct value *pyramid, struct error *error)
@@ -200,7 +212,7 @@ static enum status separate_pyramid(struct run *run, const struct denoise *denoi
     struct value fine = {.shape = denoise_fine(denoise, &image->shape), .rows = out};
     struct dtcwt_rows needed = denoise_needed_rows(&fine.shape, rows_full(image->shape.height));
     /* Transform the fine levels of red, green and blue. */
-    enum status status = convert_colours(run, -1, images, true, image, &converted, error);
+    enum status status = separate_colours(run, images, image, &converted, error);
     for (int level = 1; level <= fine.shape.levels; level++)
         planes_release(&run->pool, &pyramid->planes[level]);
     if (status == STATUS_OK)
@@ -222,10 +234,12 @@ static enum status separate_pyramid(struct run *run, const struct denoise *denoi
     return status;
 }
 
-/* Denoises a whole image. Unless the noise is `known`, it is estimated from the image's pyramid. */
+/* Denoises a whole image. Unless the noise is `known`, it is estimated from the image's pyramid. `filled`:
+ * the image before its conversion to opponent colours. */
 static enum status denoise_whole(struct run *run, const struct denoise *denoise, bool known,
-                                 const struct value *image, struct image_noise *images, struct noise *noise,
-                                 struct value *out, struct error *error)
+                                 const struct value *filled, const struct value *image,
+                                 struct image_noise *images, struct noise *noise, struct value *out,
+                                 struct error *error)
 {
     struct value noisy = {.shape = denoise_pyramid(denoise, &image->shape), .rows = out->rows};
     struct dtcwt_rows needed =
@@ -244,7 +258,7 @@ static enum status denoise_whole(struct run *run, const struct denoise *denoise,
     if (status == STATUS_OK && !known)
         status = denoise_find_noise(run, denoise, &noisy.shape, counters, images, error);
     if (status == STATUS_OK && !known && denoise_has_separate(&noisy.shape, images, true))
-        status = separate_pyramid(run, denoise, images, image, out->rows, &noisy, error);
+        status = separate_pyramid(run, denoise, images, filled, out->rows, &noisy, error);
     /* Shrink and invert. */
     if (status == STATUS_OK)
         status = noise_set(run, &noisy.shape, images, denoise->strength, noise, error);
@@ -301,11 +315,14 @@ static enum status denoise_slice(struct run *run, const struct denoise *denoise,
     return status;
 }
 
-/* Denoises planes in opponent colours, or in red, green and blue if these are known to be separate. With
- * quality=high the result becomes the pilot of a second step. */
+/* Denoises planes in opponent colours, or in red, green and blue if these are known to be separate. `filled`:
+ * the planes before their conversion to these. With quality=high the result becomes the pilot of a second
+ * step.
+ */
 static enum status denoise_planes(struct run *run, const struct denoise *denoise, bool known,
-                                  const struct tile *tile, const struct value *image,
-                                  struct image_noise *images, struct value *out, struct error *error)
+                                  const struct tile *tile, const struct value *filled,
+                                  const struct value *image, struct image_noise *images, struct value *out,
+                                  struct error *error)
 {
     const struct analysis_result *result = run_analysis_result(run, denoise);
     struct value pilot = {.shape = out->shape, .rows = out->rows};
@@ -314,11 +331,12 @@ static enum status denoise_planes(struct run *run, const struct denoise *denoise
     if (denoise->high)
         pilot.rows = cosines_rows(out->shape.height, out->rows);
     struct value *first = denoise->high ? &pilot : out;
-    enum status status = result ? denoise_slice(run, denoise, result, tile, image, &noise, first, error)
-                                : denoise_whole(run, denoise, known, image, images, &noise, first, error);
+    enum status status =
+        result ? denoise_slice(run, denoise, result, tile, image, &noise, first, error)
+               : denoise_whole(run, denoise, known, filled, image, images, &noise, first, error);
     /* The second step needs separate colours, too, if they were found to be. */
     if (status == STATUS_OK && denoise->high && !known && denoise_has_separate(&image->shape, images, true)) {
-        status = convert_colours(run, -1, images, true, image, &noisy, error);
+        status = separate_colours(run, images, filled, &noisy, error);
         image = &noisy;
     }
     if (status == STATUS_OK && denoise->high)
@@ -354,7 +372,7 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
     if (status == STATUS_OK)
         status = denoise_prepare(run, image, has_missing, opponent, &filled, &noisy, error);
     if (status == STATUS_OK)
-        status = denoise_planes(run, denoise, known, tile, &noisy, images, &clean, error);
+        status = denoise_planes(run, denoise, known, tile, &filled, &noisy, images, &clean, error);
     value_release_except(run, &noisy, &filled);
     value_release_except(run, &filled, image);
     /* Convert images that are not in the colours of the output: separate ones if it has opponent colours,

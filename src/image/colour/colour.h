@@ -83,7 +83,7 @@ bool colour_space_is_usual(const struct colour_space *space);
  * this thread. */
 const char *colour_space_curve_name(const struct colour_space *space);
 
-/* Decrements the reference count; NULL is allowed. */
+/* Decrements the reference count, but not of a built-in space, which stays. NULL is allowed. */
 void colour_space_release(const struct colour_space *space);
 
 /* A conversion of CMYK or L*a*b*, four or three samples of 8 or 16 bits per pixel, to RGB of the same type.

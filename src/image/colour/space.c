@@ -20,7 +20,7 @@ enum { KEPT_SPACES = 32 };
 /* Keys of exact curves. For cICP the key is the number of the transfer function in H.273, which is below 256.
  */
 enum {
-    KEY_BUILTIN = 256, /* plus the number in H.273, for built-in spaces, which are never released. Adobe
+    KEY_BUILTIN = 256, /* plus the number in H.273, for built-in spaces, which are never freed. Adobe
                         * RGB: 255, which is reserved in H.273 */
     KEY_GAMMA = 1000   /* for gAMA: profiles of different exponents differ */
 };
@@ -300,8 +300,12 @@ void colour_space_release(const struct colour_space *space)
 {
     if (space == NULL)
         return;
+    struct entry *entry = (struct entry *)space;
+    /* The smallest key of a built-in space is Adobe RGB's. */
+    const bool is_builtin = entry->curve_key >= KEY_BUILTIN - 1 && entry->curve_key < KEY_GAMMA;
     pthread_mutex_lock(&spaces.lock);
-    ((struct entry *)space)->uses--;
+    if (!is_builtin)
+        entry->uses--;
     pthread_mutex_unlock(&spaces.lock);
 }
 

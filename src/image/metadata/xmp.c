@@ -13,7 +13,7 @@ enum xmp_reason {
     XMP_ALWAYS,     /* any: it is not true of any output */
     XMP_REORIENTED, /* pixels were turned by the orientation */
     XMP_MOVED,      /* pixels moved */
-    XMP_RECOLOURED, /* colours were converted */
+    XMP_RECOLOURED, /* colours were converted, or became gray */
     XMP_PROCESSED,  /* stages changed the picture */
 };
 
@@ -158,10 +158,13 @@ static bool cut_property(char *xmp, const struct xmp_property *property)
 
 void xmp_update(struct metadata *metadata, const struct change *change)
 {
+    /* A profile of RGB became one of gray (update_colours). */
+    const bool has_new_profile =
+        metadata->icc.data != NULL && (change->in_channels <= 2) != (change->out_channels <= 2);
     const bool is_untrue[] = {[XMP_ALWAYS] = true,
                               [XMP_REORIENTED] = change->reoriented,
                               [XMP_MOVED] = change_moves(change),
-                              [XMP_RECOLOURED] = change->recoloured,
+                              [XMP_RECOLOURED] = change->recoloured || has_new_profile,
                               [XMP_PROCESSED] = change->processed};
     const struct text_entry *xmp = metadata_find_text(metadata, XMP_KEY);
     for (size_t i = 0; xmp != NULL && i < sizeof xmp_properties / sizeof xmp_properties[0]; i++)

@@ -23,6 +23,13 @@
 
 enum { LINKS_MAX = 40 }; /* symbolic links in a row, as in Linux */
 
+/* True for both names of stdout. If /dev/stdout were opened by its name, a rename would replace the file to
+ * which stdout is redirected, with what is in it. */
+static bool is_standard_output(const char *path)
+{
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
+}
+
 /* Opens output->file on a descriptor; closes the descriptor on failure. */
 static enum status open_descriptor(struct output *output, int descriptor, const char *mode,
                                    struct error *error)
@@ -173,7 +180,7 @@ static enum status open_path(struct output *output, const char *path, struct err
 
 enum status output_open(struct output *output, const char *path, const char *spool, struct error *error)
 {
-    bool standard = strcmp(path, "-") == 0;
+    bool standard = is_standard_output(path);
     *output = (struct output){.copy_to = -1, .spool = spool};
     output->name = copy_text(standard ? "standard output" : path, error);
     if (output->name == NULL)
@@ -194,7 +201,7 @@ enum status output_check(const char *path, struct error *error)
     struct stat existing;
     const bool exists = stat(path, &existing) == 0;
     const int cause = errno;
-    if (strcmp(path, "-") == 0 || (exists && !S_ISREG(existing.st_mode)))
+    if (is_standard_output(path) || (exists && !S_ISREG(existing.st_mode)))
         return STATUS_OK;
     char *target = resolve_links(path, error);
     char *folder = target ? text_print(error, "%.*s.", folder_length(target), target) : NULL;

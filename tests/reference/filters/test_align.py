@@ -357,3 +357,12 @@ def test_reference_is_an_input(tmp_path, rng):
         lines, _ = align(tmp_path, "--resume", "in.png", "--align", "reference.png", "out.png")
         states.append(lines[-1]["status"])
     assert states == ["done", "skipped", "done"] and harness.read_samples(tmp_path / "out.png").shape[0] == 68
+
+
+def test_detail_in_a_corner_of_a_flat_picture(tmp_path):
+    """Shifts that show only the flat rest have no squares, and their correlations must not count."""
+    y, x = np.mgrid[:256, :256]
+    picture = 100 + 120 * np.exp(-((y - 40)**2 + (x - 44)**2) / 60) + 80 * np.exp(-((y - 52)**2 + (x - 36)**2) / 30)
+    harness.write_tiff(tmp_path / "in.tif", np.clip(picture, 0, 255).astype(np.uint8)[..., None])
+    said = harness.run("-v", "in.tif", "--align", "in.tif", "out.tif", cwd=tmp_path).err
+    assert float(re.search(r"confidence ([\d.]+)", said)[1]) > 0.9

@@ -114,3 +114,14 @@ def test_division_in_slices(tmp_path, rng, edge, shape):
                         env={"CLIMG_SLICE": slices, "CLIMG_POISON": "1"})
             outputs.append(harness.read_tiff(tmp_path / "out.tif"))
         assert all(np.array_equal(outputs[0], other) for other in outputs), chain
+
+
+@pytest.mark.parametrize("radius, counts", [(1, 1), (3, 8), (15, 8)])
+def test_ball_beside_a_wide_area_of_nan(tmp_path, rng, radius, counts):
+    """No ball below the area is limited, so its surface is infinite there, and must not reach valid pixels."""
+    samples = rng.uniform(0.5, 0.6, (90, 90, 1)).astype(np.float32)
+    samples[10:80, 10:60] = np.nan
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    for light in ("no", "yes"):
+        harness.run("in.tif", "--background", f"{radius},counts={counts},light={light}", "out.tif", "-y", cwd=tmp_path)
+        assert np.array_equal(np.isfinite(harness.read_tiff(tmp_path / "out.tif")), np.isfinite(samples))

@@ -64,3 +64,17 @@ def test_missing_values_and_flat_tiles(tmp_path, rng):
         assert np.array_equal(np.isnan(actual), np.isnan(samples)) and actual[50, 70] == np.inf and actual[51, 71] == -np.inf
         finite = np.isfinite(samples)
         assert (np.abs(actual[finite] - expected[finite]) > 2e-6).mean() < 0.01
+
+
+@pytest.mark.parametrize("channels", [2, 4])
+def test_a_last_channel_that_is_not_alpha(tmp_path, rng, channels):
+    """It is copied; the others are as without it. In every memory, variant and slice."""
+    samples = rng.integers(40, 200, (37, 70, channels)).astype(np.uint16) * 256
+    harness.write_tiff(tmp_path / "all.tif", samples, extrasamples=["unspecified"])
+    harness.write_tiff(tmp_path / "colours.tif", samples[..., :-1].copy())
+    harness.run("colours.tif", "--local-contrast", "expected.tif", cwd=tmp_path)
+    for way in ({}, {"CLIMG_CLASS": "gpu"}, {"CLIMG_SLICE": "17"}):
+        for memory in harness.MEMORIES:
+            harness.run("-y", "-m", memory, "all.tif", "--local-contrast", "out.tif", cwd=tmp_path, env=way)
+            out = harness.read_tiff(tmp_path / "out.tif")
+            assert np.array_equal(out[..., :-1], harness.read_tiff(tmp_path / "expected.tif")) and np.array_equal(out[..., -1], samples[..., -1])

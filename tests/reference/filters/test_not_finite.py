@@ -173,3 +173,14 @@ def test_what_is_found_of_all_leaves_missing_values_out(tmp_path, rng, chain, al
     finite = np.isfinite(spoilt).all(2)
     assert np.abs(actual - expected)[finite].max() <= 1e-5
     assert f"{seen.sum()} values" in run_stage(tmp_path, spoilt, chain, form, memory, 16)[1]
+
+
+@pytest.mark.parametrize("after", [["--blur", "3"], ["--levels", "auto"], ["--flip", "v", "--blur", "3"]])
+def test_missing_values_are_counted_once(tmp_path, rng, after):
+    """Slices overlap, and the analysis pass of a later stage repeats them."""
+    samples = rng.uniform(0.2, 0.8, (70, 37, 3)).astype(np.float32)
+    samples[rng.random(samples.shape) < 0.03] = np.nan
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    for slices in ({}, {"CLIMG_SLICE": "12"}):
+        said = harness.run("in.tif", "--background", "3,method=divide", *after, "out.tif", "-y", cwd=tmp_path, env=slices).err
+        assert f"{np.isnan(samples).sum()} values are NaN or infinite" in said

@@ -630,3 +630,12 @@ def test_a_folder_of_many_profiles(tmp_path, rng):
         picture.save(tmp_path / f"in/{i}.png", icc_profile=iccfile.rgb(4, columns, [iccfile.parametric(0, 1.5 + i / 100)] * 3))
     harness.run("in", "--profile", "p3", "--jobs", "8", "out/", cwd=tmp_path, env={"CLIMG_GROUP": "1"})
     assert len(list((tmp_path / "out").iterdir())) == 100
+
+
+def test_a_last_channel_that_is_not_alpha(tmp_path, rng):
+    """--profile refuses it; --gray takes the named colour."""
+    samples = rng.integers(0, 255, (9, 11, 4)).astype(np.uint8)
+    harness.write_tiff(tmp_path / "in.tif", samples, extrasamples=["unspecified"])
+    assert "the last channel of the picture is not alpha" in harness.run("in.tif", "--profile", "p3", "out.tif", cwd=tmp_path, status=1).err
+    harness.run("in.tif", "--gray=G", "out.tif", "-y", cwd=tmp_path)
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif")[..., 0], samples[..., 1])

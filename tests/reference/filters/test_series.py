@@ -92,3 +92,26 @@ def test_mean_of_a_series(tmp_path, rng, kind):
         middle[i] = cosine * middle[i][0] - sine * middle[i][1] + right, sine * middle[i][0] + cosine * middle[i][1] + down
     # With previous, errors of the key pictures add up.
     assert np.hypot(*middle.T).max() < (0.4 if words.startswith("previous") else 0.15)
+
+
+def test_previous_refuses_moved_pictures(tmp_path, rng):
+    """It registers the files as they are."""
+    for name in ("a.tif", "b.tif"):
+        harness.write_tiff(tmp_path / name, rng.integers(0, 255, (40, 50, 1)).astype(np.uint8))
+    for stage in (["--rotate", "90"], ["--flip", "h"], ["--scale", "1/2"], ["--resize", "50%"], ["--trim"], ["--crop", "50%"]):
+        said = harness.run("a.tif", "b.tif", *stage, "--align", "previous", "--stack", "mean", "out.tif", cwd=tmp_path, status=2).err
+        assert "a stage before it moves their pixels" in said
+
+
+def test_page_that_is_merged_is_registered(tmp_path, rng):
+    """The first pages do not match; of the second ones one is moved by (7, 3)."""
+    scene = ndimage.gaussian_filter(rng.random((160, 200)), 2)
+    scene = np.uint8(255 * (scene - scene.min()) / np.ptp(scene))
+    for name, (top, left) in (("a.tif", (10, 10)), ("b.tif", (13, 17))):
+        with tifffile.TiffWriter(tmp_path / name) as file:
+            file.write(np.uint8(255 * rng.random((120, 150))))
+            file.write(scene[top:top + 120, left:left + 150])
+    for word in ("previous", "first"):
+        harness.run("a.tif", "b.tif", "--page", "2", "--align", f"{word},matrix=m.csv", "--stack", "mean", "out.tif", "-y", cwd=tmp_path)
+        row = (tmp_path / "m.csv").read_text().splitlines()[2].split(",")
+        assert abs(float(row[3])) - 7 < 0.2 and abs(abs(float(row[6])) - 3) < 0.2

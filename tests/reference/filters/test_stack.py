@@ -317,3 +317,11 @@ def test_a_pass_rejects_no_pixel_whole(tmp_path):
         pngfile.write_png(tmp_path / f"{i}.png", np.full((2, 3, 1), value, np.uint8))
     harness.run(*(f"{i}.png" for i in range(4)), "--stack", "sigma=1", "out.png", cwd=tmp_path)
     assert (pngfile.read_png(tmp_path / "out.png").samples == 106).all()
+
+
+def test_no_alpha_beside_a_last_channel_that_is_none(tmp_path, rng):
+    """Uncovered pixels would need a fifth channel."""
+    for name in ("a.tif", "b.tif"):
+        tifffile.imwrite(tmp_path / name, rng.integers(0, 255, (40, 50, 4)).astype(np.uint8), photometric="rgb", extrasamples=["unspecified"])
+    said = harness.run("a.tif", "b.tif", "--rotate", "10", "--stack", "mean", "out.tif", cwd=tmp_path, status=1).err
+    assert "the last channel is not alpha; edges=crop" in said

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -158,7 +160,7 @@ def test_folder_of_links(tmp_path, rng):
 
 def test_doubles_are_compared_as_floats(tmp_path, rng):
     """A warning says so: they may differ although climg sees no difference."""
-    a = rng.uniform(0.5, 1, (20, 30))
+    a = rng.uniform(0.5, 1, (20, 30)).astype(np.float32).astype(float) + 1e-9  # far from where floats are rounded up
     tifffile.imwrite(tmp_path / "a.tif", a)
     tifffile.imwrite(tmp_path / "b.tif", a + 1e-12)
     run = harness.run("a.tif", "--compare", "b.tif", cwd=tmp_path)
@@ -233,3 +235,35 @@ def test_formats_that_lose_nothing_are_equal(tmp_path):
     for name in ("scene.png", "gradient16.png", "soft-alpha.png"):
         harness.run(harness.SAMPLES / name, "-f", "tiff", "-o", tmp_path / "copy.tif")
         assert compare(harness.SAMPLES / name, tmp_path / "copy.tif")[0]["equal"]
+
+
+def test_differences_of_signed_samples(tmp_path):
+    """They reach twice full scale."""
+    a = np.full((9, 9), 30000, np.int16)
+    tifffile.imwrite(tmp_path / "a.tif", a)
+    tifffile.imwrite(tmp_path / "b.tif", -a)
+    harness.run("a.tif", "--compare", "b.tif,diff=d.tif", cwd=tmp_path, status=4)
+    found = tifffile.imread(tmp_path / "d.tif")
+    assert found.dtype == np.uint16 and (found == 60000).all()
+
+
+def test_channels_are_named_by_the_page_with_most(tmp_path, rng):
+    for name in ("a.tif", "b.tif"):
+        with tifffile.TiffWriter(tmp_path / name) as file:
+            file.write(rng.integers(0, 255, (9, 11, 3)).astype(np.uint8), photometric="rgb")
+            file.write(rng.integers(0, 255, (9, 11, 4)).astype(np.uint8), photometric="rgb", extrasamples=["unassalpha"])
+    out = harness.run("a.tif", "--compare", "b.tif", cwd=tmp_path, status=4).out.decode()
+    assert "null" not in out and re.search(r"PSNR in dB: red [\d.]+, green [\d.]+, blue [\d.]+, alpha [\d.]+\n", out)
+
+
+def test_standard_input_is_not_overwritten(tmp_path, rng):
+    pngfile.write_png(tmp_path / "a.png", rng.integers(0, 255, (9, 11, 3)).astype(np.uint8))
+    data = (tmp_path / "a.png").read_bytes()
+    (tmp_path / "list").write_text("a.png\n")
+    for command in ("climg - --compare a.png,diff=a.png < a.png", "climg --files-from - --invert out/ --report list < list"):
+        done = subprocess.run(["bash", "-c", command.replace("climg", harness.CLIMG)], cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == 2, done
+    assert (tmp_path / "a.png").read_bytes() == data and (tmp_path / "list").read_text() == "a.png\n"
+    (tmp_path / "all").write_text("before")
+    subprocess.run(["bash", "-c", f"{harness.CLIMG} a.png --invert -f png -o /dev/stdout >> all"], cwd=tmp_path, check=True)
+    assert (tmp_path / "all").read_bytes().startswith(b"before\x89PNG")
