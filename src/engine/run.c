@@ -128,6 +128,13 @@ static bool fits_local_memory(const struct run *run, size_t bytes)
     return bytes + TABLES <= run->device->local_memory;
 }
 
+int run_fitting_outputs(const struct run *run, int outputs, size_t bytes)
+{
+    while (outputs > 1 && !fits_local_memory(run, (size_t)outputs * bytes))
+        outputs /= 2;
+    return outputs;
+}
+
 void work_groups(const struct run *run, int halo, int positions, int rows, size_t output_bytes,
                  struct kernel_launch *work)
 {
@@ -139,9 +146,7 @@ void work_groups(const struct run *run, int halo, int positions, int rows, size_
         group *= 2;
 
     /* Halve outputs, then the group, until the outputs fit into local memory. */
-    int outputs = work->config.outputs;
-    while (outputs > 1 && !fits_local_memory(run, (size_t)(group * outputs) * output_bytes))
-        outputs /= 2;
+    int outputs = run_fitting_outputs(run, work->config.outputs, (size_t)group * output_bytes);
     while (group / 2 > 2 * halo && !fits_local_memory(run, (size_t)(group * outputs) * output_bytes))
         group /= 2;
 

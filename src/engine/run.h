@@ -235,6 +235,10 @@ struct kernel_launch run_work(const struct run *run, const char *file, const cha
 struct kernel_launch run_configured(const struct run *run, const char *file,
                                     const struct kernel_configs *kernel_configs, const struct planes *planes);
 
+/* Returns the number of outputs per work-item: `outputs`, halved until local memory has room for `bytes` per
+ * output, but at least 1. */
+int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
+
 /* Sets the grid of a kernel whose work-groups are rows of work-items that share local memory.
  *
  * Along x, `halo` work-items at each end of a group overlap the neighbouring groups. The inner work-items of

@@ -28,8 +28,11 @@
 /* Blocks along x per work-item of the CPU variant, as in kernels/product_cpu.cl. */
 enum { SEGMENT = 64 };
 
-/* Work-items of a group of the GPU variant. Their tile takes at most 18 KiB of local memory. */
+/* Work-items of a group of the GPU variant; fewer if their tile does not fit into local memory. */
 enum { GROUP = 128 };
+
+/* Bytes of a vec in local memory. */
+enum { VEC_BYTES = GPU_LANES * sizeof(float) };
 
 const struct epilogue epilogue_copy = {.alpha_channel = -1};
 
@@ -145,16 +148,19 @@ static enum status multiply_gpu(struct run *run, const struct product *product, 
     const int lanes = launch_lanes(run->device, run->memory, VECTOR_FULL);
     const struct blocking by = {lanes, lanes, true};
     struct tables tables;
-    const cl_int group_blocks = blocks_of_group(&product->x, by, GROUP);
+    /* Reserve memory for PRODUCT_ROWS + 1 rows: in images each row of the tile has one more vec. With the
+     * least memory of OpenCL all fit; in images the kernel needs at least PRODUCT_ROWS work-items. */
+    const int group = run_fitting_outputs(run, GROUP, (size_t)(PRODUCT_ROWS + 1) * VEC_BYTES);
+    const cl_int group_blocks = blocks_of_group(&product->x, by, group);
     struct kernel_launch work = run_work(run, "product_gpu", "product", dst);
     if (make_tables(run, product, by, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
-    work.width = ceil_div(tables.blocks_x, group_blocks) * GROUP * lanes;
+    work.width = ceil_div(tables.blocks_x, group_blocks) * group * lanes;
     work.height = tables.blocks_y;
-    work.config = (struct launch_config){1, {GROUP, 1}};
+    work.config = (struct launch_config){1, {group, 1}};
     work.bytes = operand_bytes(product);
-    define(&work.defines, "GROUP", GROUP);
-    if (axis_max_samples(&product->x, by, group_blocks) > GROUP * lanes)
+    define(&work.defines, "GROUP", group);
+    if (axis_max_samples(&product->x, by, group_blocks) > group * lanes)
         define(&work.defines, "REFILL", 1);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(other_at),
                   ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks_x),
@@ -237,7 +243,8 @@ static enum status filter_gpu(struct run *run, const struct product *product, co
     const struct planes *src = &product->src, *dst = &product->dst;
     const struct window_x window_x = find_window_x(along_x);
     struct kernel_launch work = run_configured(run, "filter_gpu", second ? &two_filters : &one_filter, dst);
-    const int group = work.config.group[0], outputs = work.config.outputs;
+    const int group = work.config.group[0];
+    const int outputs = run_fitting_outputs(run, work.config.outputs, (size_t)(filters * group) * VEC_BYTES);
     /* The kernel needs at least OUTPUTS - 1 taps: zeros are appended. */
     const struct window_y window_y = {along_y->start,
                                       along_y->taps < outputs - 1 ? outputs - 1 : along_y->taps};
@@ -247,6 +254,7 @@ static enum status filter_gpu(struct run *run, const struct product *product, co
     work.width = ceil_div(dst->width, (group - window_x.reach) * GPU_LANES) * group * GPU_LANES;
     const cl_int first_group = dst->first_row / outputs;
     work.height = ceil_div(dst->first_row + dst->rows, outputs) - first_group;
+    work.config = (struct launch_config){outputs, {group, 1}};
     define(&work.defines, "GROUP", group);
     define(&work.defines, "OUTPUTS", outputs);
     define(&work.defines, "FILTERS", filters);
