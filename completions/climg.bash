@@ -28,6 +28,7 @@ _climg()
         compopt -o filenames 2>/dev/null
     elif ((${#COMPREPLY[@]} == 0)) && [[ $argument != -* ]]; then
         mapfile -t COMPREPLY < <(_climg_files "$climg" "$argument")
+        ((${#COMPREPLY[@]})) || mapfile -t COMPREPLY < <(compgen -f -- "$argument") # a list or a profile
         compopt -o filenames 2>/dev/null
     fi
     COMPREPLY=("${COMPREPLY[@]#"$head"}")

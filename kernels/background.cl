@@ -17,8 +17,8 @@
 #endif
 #include "planes.h"
 
-/* Stores the minimum of sign * src over each block of factor x factor pixels. NaN is never smaller, so it is
- * ignored; a block of NaN becomes infinite. Without fmin(), which is slow (ball.cl). */
+/* Stores the minimum of sign * src over each block of factor x factor pixels. Ignores NaN, which is never smaller, and
+ * infinities; a block without finite values becomes infinite. Without fmin(), which is slow (ball.cl). */
 __kernel void min_of_blocks(PLANES_IN(src), PLANES_OUT(dst), int factor, float sign)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -29,7 +29,7 @@ __kernel void min_of_blocks(PLANES_IN(src), PLANES_OUT(dst), int factor, float s
     for (int j = y * factor; j < bottom; j++)
         for (int i = x * factor; i < right; i++) {
             const vec v = sign * load(PLANES_ARG(src), i, j, z);
-            smallest = v < smallest ? v : smallest;
+            smallest = ((v < smallest) & (v > -INFINITY)) ? v : smallest;
         }
     store(PLANES_ARG(dst), x, y, z, smallest);
 }

@@ -221,6 +221,16 @@ enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct 
 
 /* ---------------------------------------------------------------- reports and traces */
 
+int standard_descriptor(const char *path)
+{
+    static const char *const names[] = {"-",           "/dev/stdout", "/dev/fd/1",      "/proc/self/fd/1",
+                                        "/dev/stderr", "/dev/fd/2",   "/proc/self/fd/2"};
+    for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++)
+        if (strcmp(path, names[i]) == 0)
+            return i < 4 ? STDOUT_FILENO : STDERR_FILENO;
+    return -1;
+}
+
 const char *aux_name(const char *path)
 {
     return strcmp(path, "-") == 0 ? "standard output" : path;
@@ -256,7 +266,8 @@ enum status aux_check(const char *path, const char *what, struct error *error)
 
 FILE *aux_open(const char *path, const char *what, struct error *error)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    const int standard = standard_descriptor(path);
+    FILE *file = standard == STDOUT_FILENO ? stdout : standard == STDERR_FILENO ? stderr : fopen(path, "w");
     if (file == NULL)
         cannot_write(path, what, error);
     return file;
@@ -265,7 +276,7 @@ FILE *aux_open(const char *path, const char *what, struct error *error)
 enum status aux_close(FILE *file, const char *path, const char *what, struct error *error)
 {
     bool failed = ferror(file) != 0;
-    if ((file == stdout ? fflush(file) : fclose(file)) != 0 || failed)
+    if ((file == stdout || file == stderr ? fflush(file) : fclose(file)) != 0 || failed)
         return cannot_write(path, what, error);
     return STATUS_OK;
 }

@@ -63,11 +63,15 @@ enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct 
  * file. `what` is the file's purpose, such as "the trace", for "cannot write WHAT". */
 enum status aux_check(const char *path, const char *what, struct error *error);
 
-/* Opens the file for writing and truncates it; returns stdout for "-", NULL on failure. */
+/* Opens the file for writing and truncates it; returns stdout or stderr for their names, NULL on failure. */
 FILE *aux_open(const char *path, const char *what, struct error *error);
 
-/* Closes the file, or flushes stdout. Fails if any write since aux_open failed. */
+/* Closes the file, or flushes stdout or stderr. Fails if any write since aux_open failed. */
 enum status aux_close(FILE *file, const char *path, const char *what, struct error *error);
+
+/* Returns 1 for names of stdout, also "-", 2 for those of stderr, and -1 for other paths. The descriptor must
+ * be used, as opening the name truncates the file to which it is redirected, and a rename replaces it. */
+int standard_descriptor(const char *path);
 
 /* Returns the name for messages: the path, or "standard output". */
 const char *aux_name(const char *path);

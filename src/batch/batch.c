@@ -85,6 +85,15 @@ static enum status check_command(const struct command *command, struct job_list 
      * report. */
     if (status == STATUS_OK && (!list->several || stack->step) && list->count > 0)
         status = job_check_format(&list->jobs[0], &command->settings, error);
+    /* --in-place keeps the names, so a.png must not become a JPEG. */
+    const struct format *wanted = command->settings.in_place ? command->settings.format : NULL;
+    for (size_t i = 0; status == STATUS_OK && wanted && i < list->count; i++) {
+        const struct format *named = format_by_path(list->jobs[i].output);
+        if (named && named != wanted)
+            status = fail(error, STATUS_USAGE,
+                          "%s: --in-place keeps this name, which is not %s's; leave --format out",
+                          list->jobs[i].output, wanted->name);
+    }
     if (status == STATUS_OK)
         status = check_coding_options(list, &command->settings, error);
     return status == STATUS_OK ? resume_check(&command->settings, list, error) : status;

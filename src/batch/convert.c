@@ -44,7 +44,8 @@ struct conversion job_output_conversion(const struct job *job, const struct work
                                             (job->is_stack_result && step_caps(job->merge_step).amplifies));
     to.channels = out->channels;
     to.alpha = out->alpha;
-    if (job->pyramid && !job_is_stack_input(job)) {
+    /* With --linear light is merged; otherwise the inputs of a stack are display values, also of pyramids. */
+    if (job->pyramid && !(job_is_stack_input(job) && settings->linear)) {
         to.multiply = true;
         to.linear = job->pyramid->linear;
         to.exponent = job->pyramid->exponent;
@@ -114,7 +115,7 @@ static enum status keep_colours(const struct format *format, struct image_info *
         status = metadata_set_space(metadata, space, out->channels, error);
     else if (status == STATUS_OK && !is_usual) {
         snprintf(text, sizeof text,
-                 "loses its colour space, %s, which %s cannot hold; --profile srgb converts it", space->name,
+                 "loses its colour space, %s, which %s cannot hold; --profile auto converts it", space->name,
                  format->name);
         metadata_warn(metadata, text);
     }

@@ -111,11 +111,12 @@ static enum status check_output_options(const struct job *job, const struct sett
     return STATUS_OK;
 }
 
-/* True if no option changes samples (--range, --depth) or how a lossy format codes them. */
+/* True if no option changes samples (--range) or how a lossy format codes them. These formats hold 8 bits, so
+ * that --depth can only be 8. */
 static bool options_keep_coding(const struct settings *settings)
 {
     return settings->quality == 0 && !settings->lossless && settings->subsampling <= SUBSAMPLING_AUTO &&
-           !settings->range.given && settings->depth == DEPTH_OPTION_ABSENT;
+           !settings->range.given;
 }
 
 bool job_keeps_coding(const struct job *job, const struct worker *worker)
@@ -249,10 +250,17 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
     const bool turns =
         settings->auto_orient ||
         (!settings->stored_orientation && (job_is_stack_input(job) || chain_caps(&job->chain).needs_upright));
-    if (status != STATUS_OK || !turns || stored < 2 || job->pyramid)
+    if (status != STATUS_OK || !turns || stored < 2)
+        return status;
+    /* Coefficients are turned as soon as they are the image again; a mosaic of them is not. */
+    size_t index = 0;
+    while (job->pyramid && index < job->chain.count && job->chain.steps[index].stage->out == KIND_PYRAMID)
+        index++;
+    if (job->pyramid &&
+        (index == job->chain.count || strcmp(job->chain.steps[index].stage->name, "inverse-wavelet") != 0))
         return status;
     job->orientation = stored;
-    return chain_auto_orient(&job->chain, stored, error);
+    return chain_auto_orient(&job->chain, index + (job->pyramid != NULL), stored, error);
 }
 
 bool job_has_stages(const struct job *job)
@@ -288,8 +296,10 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
             error, STATUS_FAILED,
             "is an animation, of which --in-place would keep only one picture; write to another file");
     /* Decoding at a reduced size takes means of samples. In linear light, or after clipping by --range, means
-     * would differ. */
-    if (status == STATUS_OK && !settings->linear && !settings->range.given && !job->pyramid) {
+     * would differ. Means at the border contain the padding of JPEG's blocks, which repeats pixels as clamp
+     * and mirror do. */
+    if (status == STATUS_OK && !settings->linear && !settings->range.given && settings->edge != EDGE_WRAP &&
+        settings->edge != EDGE_ZERO && !job->pyramid) {
         const struct shape shape = job_shape(job);
         reader_reduce(job->reader, chain_reduction(&job->chain, &shape));
     }
@@ -457,9 +467,13 @@ struct shape job_shape(const struct job *job)
 struct conversion job_input_conversion(const struct job *job, const struct worker *worker)
 {
     const struct image_info *in = reader_info(job->reader);
-    /* Without stages colours are not multiplied by alpha, so that they stay unchanged even if alpha is 0. */
     const bool has_stages =
         job_has_stages(job) && !(job_is_stack_input(job) && job_keeps_samples(job, worker));
+    /* Without stages, or if they only move pixels, colours are not multiplied by alpha, so that they stay
+     * unchanged even if alpha is 0. */
+    bool is_multiplied = has_stages && job->merge_step;
+    for (size_t i = 0; has_stages && i < job->chain.count; i++)
+        is_multiplied = is_multiplied || !step_caps(&job->chain.steps[i]).lossless_move;
     const bool stays_float = sample_is_float(in->type) && sample_is_float(job_output_type(job, worker));
     struct shape shape = job_shape(job);
     shape.linear = worker->context->settings->linear;
@@ -467,7 +481,7 @@ struct conversion job_input_conversion(const struct job *job, const struct worke
                                     .channels = in->channels,
                                     .alpha = in->alpha,
                                     .premultiplied = in->premultiplied,
-                                    .multiply = has_stages,
+                                    .multiply = is_multiplied,
                                     .linear = worker->context->settings->linear && has_stages &&
                                               !job->is_stack_result &&
                                               (!sample_is_float(in->type) || job->space != NULL),
@@ -596,7 +610,7 @@ void job_close(struct job *job)
 bool job_can_begin_again(const struct job *job)
 {
     struct stat info;
-    return job->bytes > 0 && !job->merge_step && strcmp(job->output, "-") != 0 &&
+    return job->bytes > 0 && !job->merge_step && standard_descriptor(job->output) < 0 &&
            (stat(job->output, &info) != 0 || S_ISREG(info.st_mode));
 }
 

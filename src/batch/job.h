@@ -55,17 +55,17 @@ struct job {
     bool has_result;        /* results_add has counted the job */
 
     /* Valid while the job is open. */
-    struct reader *reader;       /* at the next page; NULL: the job is not open */
-    struct writer *writer;       /* NULL before the first page has a plan */
-    const struct format *format; /* of the output */
-    bool is_copied;              /* nothing changes pixels or metadata: the file is copied byte by byte */
-    struct chain chain;          /* for the current page */
-    int orientation;    /* TIFF's, 2 to 8, if `chain` begins with the stage that turns the page; else 0 */
-    char measured[160]; /* what job_measure found, for people; may be empty */
-    struct chain chroma_chain;        /* for the chroma planes of video */
-    bool has_chroma_chain;            /* set with the plan of the first page of luma */
-    struct coefficients *pyramid;     /* the description of a coefficient file; else NULL */
-    enum sample_type samples;         /* of the page, or of the image that a coefficient file was made from */
+    struct reader *reader;        /* at the next page; NULL: the job is not open */
+    struct writer *writer;        /* NULL before the first page has a plan */
+    const struct format *format;  /* of the output */
+    bool is_copied;               /* nothing changes pixels or metadata: the file is copied byte by byte */
+    struct chain chain;           /* for the current page */
+    int orientation;              /* TIFF's, 2 to 8, if `chain` has the stage that turns the page; else 0 */
+    char measured[160];           /* what job_measure found, for people; may be empty */
+    struct chain chroma_chain;    /* for the chroma planes of video */
+    bool has_chroma_chain;        /* set with the plan of the first page of luma */
+    struct coefficients *pyramid; /* the description of a coefficient file; else NULL */
+    enum sample_type samples;     /* of the page, or of the image that a coefficient file was made from */
     const struct colour_space *space; /* of the page, a reference; NULL: unknown, or no stage needs it */
     char space_warning[160];          /* how the page's space is not respected; may be empty */
     double low, high;             /* with --range: the sample values that become 0 and full scale, in units of

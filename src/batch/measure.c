@@ -43,7 +43,8 @@ static enum status measure_open(const struct job *job, const struct worker *work
                                 struct reader **reader, struct error *error)
 {
     struct reader_options options = job_reader_options(worker);
-    options.page = (options.page > 0 ? options.page : 1) + job->page;
+    if (!job->pyramid) /* whose pages are one picture */
+        options.page = (options.page > 0 ? options.page : 1) + job->page;
     options.last_page = 0;
     *reader = NULL;
     if (reader_info(job->reader)->video.parts > 0)

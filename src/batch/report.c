@@ -35,16 +35,17 @@ static enum status report_write_error(const struct report_file *report, struct e
 static enum status report_file_open(struct report_file *report, const char *path, bool append,
                                     struct error *error)
 {
-    const bool is_stdout = path && strcmp(path, "-") == 0;
+    const int standard = path ? standard_descriptor(path) : -1;
     *report = (struct report_file){.path = path ? aux_name(path) : NULL, .file = -1};
     if (!path)
         return STATUS_OK;
     report->file =
-        is_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                  : open(path, (append ? O_RDWR : O_WRONLY | O_TRUNC) | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        standard >= 0
+            ? fcntl(standard, F_DUPFD_CLOEXEC, 0)
+            : open(path, (append ? O_RDWR : O_WRONLY | O_TRUNC) | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (report->file < 0)
         return report_write_error(report, error);
-    if (!append || is_stdout)
+    if (!append || standard >= 0)
         return STATUS_OK;
     /* End the last line if a full disk or a power cut left it incomplete. */
     char last = '\n';

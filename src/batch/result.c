@@ -87,16 +87,18 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
 
 /* Warns of stages with sample values that make the picture black or white: `--threshold 0.5` for 8-bit
  * samples, where the user probably means 50%, or values for another number of bits, 65535 for 8 or 128
- * for 16. `full_scale` is the sample value of white. */
-static void warn_of_values(const struct job *job, double full_scale, struct result *result)
+ * for 16. `full_scale` is the sample value of white. `bits` is the number of bits of the file's samples if
+ * they were scaled to more, else 0. */
+static void warn_of_values(const struct job *job, double full_scale, int bits, struct result *result)
 {
+    const double narrow = bits > 0 ? ldexp(1, bits) - 1 : UINT8_MAX; /* white of fewer bits */
     for (size_t i = 0; i < job->chain.count && full_scale > 1; i++) {
         char text[128];
         const struct step *step = &job->chain.steps[i];
         const struct stage_caps caps = step_caps(step);
-        const bool is_for_8_bit =
-            full_scale > UINT8_MAX && caps.largest_value > 1 && caps.largest_value <= UINT8_MAX;
-        if (!caps.has_suspect_fraction && !is_for_8_bit && caps.largest_value <= 2 * full_scale)
+        const bool is_for_fewer_bits =
+            full_scale > narrow && caps.largest_value > 1 && caps.largest_value <= narrow;
+        if (!caps.has_suspect_fraction && !is_for_fewer_bits && caps.largest_value <= 2 * full_scale)
             continue;
         snprintf(text, sizeof text,
                  "--%s takes sample values from 0 to %.15g; did you mean percent, as in 50%%?",
@@ -110,10 +112,19 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
 {
     const struct plan *plan = page->plan;
     const struct shape in = shape_full(&plan->shapes[0]);
+    const struct range *range = &worker->context->settings->range;
+    const int bits = page->out.palette ? 0 : page->out.bits; /* of the input */
     result_warn(result, page->out.metadata.warning);
     warn_of_format(job, worker, page, result);
-    warn_of_values(job, in.full, result);
-    if (worker->context->settings->range.given && !page->input_conversion.has_range && !job->merge_step)
+    warn_of_values(job, in.full, bits, result);
+    if (bits > 1 && range->given && !range->automatic && range->high < ldexp(1, bits)) {
+        char text[128];
+        snprintf(text, sizeof text,
+                 "--range takes sample values from 0 to %.15g, to which %d-bit samples are scaled",
+                 sample_full_scale(page->input_conversion.type), bits);
+        result_warn(result, text);
+    }
+    if (range->given && !page->input_conversion.has_range && !job->merge_step)
         result_warn(result, "--range changes nothing where floats stay floats; --depth 8 or --depth 16 makes "
                             "integers of them");
     if (worker->context->settings->verbose && result->frames <= 1)

@@ -271,6 +271,7 @@ static enum status end_picture(void *context, struct error *error)
                                           .jobs = stack->settings->jobs > 0 ? stack->settings->jobs
                                                                             : processors_available()};
         stack->first_info = picture->info;
+        stack->first_info.metadata.warning[0] = '\0';                 /* printed for the input */
         picture->info.metadata = (struct metadata){.orientation = 0}; /* now the stack's */
         stack->format = reader_format(job->reader);
         stack->samples = input.samples;

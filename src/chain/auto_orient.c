@@ -1,5 +1,6 @@
 /* A stage that turns a picture upright, as its orientation tag says. chain_auto_orient inserts it at the
- * start of a chain. It is not in the list of stages, as its parameter comes from the file. */
+ * start of a chain, or after --inverse-wavelet of a coefficient file. It is not in the list of stages, as its
+ * parameter comes from the file. */
 #include "chain/chain.h"
 
 #include "filters/warp.h"

@@ -205,10 +205,10 @@ enum status chain_resolve(const struct chain *written, enum kind input, bool kee
     return status;
 }
 
-enum status chain_auto_orient(struct chain *chain, int orientation, struct error *error)
+enum status chain_auto_orient(struct chain *chain, size_t index, int orientation, struct error *error)
 {
     static const char *const values[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8"};
-    return insert_stage(chain, 0, &stage_auto_orient, values[orientation], NULL, error);
+    return insert_stage(chain, index, &stage_auto_orient, values[orientation], NULL, error);
 }
 
 enum status chain_replace(struct chain *chain, size_t index, const struct stage *stage, const char *value,

@@ -45,8 +45,8 @@ enum status chain_add(struct chain *chain, const struct stage *stage, const char
 enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
                           struct chain *resolved, struct error *error);
 
-/* Inserts a step at the start of the chain, which turns pictures with an orientation of 2 to 8 upright. */
-enum status chain_auto_orient(struct chain *chain, int orientation, struct error *error);
+/* Inserts a step at `index`, which turns pictures with an orientation of 2 to 8 upright. */
+enum status chain_auto_orient(struct chain *chain, size_t index, int orientation, struct error *error);
 extern const struct stage stage_auto_orient; /* auto_orient.c */
 
 /* Replaces a step, which is freed, by a stage with this value. */

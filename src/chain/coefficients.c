@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char MARKER[] = "dual-tree complex wavelet coefficients";
+static const char MARKER[] = COEFFICIENTS_MARKER;
 static const char CHECKSUM_MARKER[] = "checksum of dual-tree coefficients"; /* does not contain MARKER */
 static const char *const SAMPLE_NAMES[] = {"uint8",   "uint16", "uint32", "half",  "float",
                                            "complex", "int8",   "int16",  "int32", NULL};

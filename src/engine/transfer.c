@@ -82,7 +82,7 @@ static struct sample_conversion describe_unpacking(const struct conversion *conv
     arguments.divide =
         conversion->alpha && conversion->premultiplied && (conversion->linear || conversion->has_range);
     arguments.multiply =
-        conversion->alpha && conversion->multiply && (arguments.divide || !conversion->premultiplied);
+        arguments.divide || (conversion->alpha && conversion->multiply && !conversion->premultiplied);
     arguments.opponent = conversion->opponent_in;
     return arguments;
 }

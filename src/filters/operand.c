@@ -39,6 +39,9 @@ enum status operand_shape(const void *params, const struct shape *in, struct sha
     if (in->width != operand->width || in->height != operand->height)
         return fail(error, STATUS_FAILED, "is %dx%d here, but %s is %dx%d; both must have the same size",
                     in->width, in->height, operand->path, operand->width, operand->height);
+    if (in->linear && !operand->is_linear)
+        return fail(error, STATUS_FAILED,
+                    "was transformed in linear light, and %s is not decoded; add --linear", operand->path);
     if (operand->colours > 1 && operand->colours != in->channels - in->alpha)
         return fail(error, STATUS_FAILED,
                     in->channels == 4 ? "has a fourth channel that is not alpha, and %s is RGB"
@@ -83,6 +86,9 @@ static void fill_values(struct operand *operand, const struct image_info *info, 
                          line = (size_t)(map->yx * x + map->yy * y + map->y);
             double pixel[4];
             sample_values(info->type, stored, (line * info->width + column) * channels, channels, pixel);
+            const double alpha = info->premultiplied ? pixel[channels - 1] : 1;
+            for (int c = 0; info->premultiplied && c < operand->colours; c++)
+                pixel[c] = alpha > 0 ? pixel[c] / alpha : 0;
             for (int c = 0; c < operand->colours; c++) {
                 const size_t row = (size_t)c * (size_t)operand->height + (size_t)y;
                 operand->values[row * operand->pitch + (size_t)x] =
@@ -122,11 +128,12 @@ enum status operand_read(void *params, const struct settings *settings, struct e
     operand->width = (int)(is_on_side ? info->height : info->width);
     operand->height = (int)(is_on_side ? info->width : info->height);
     operand->colours = info->channels - info->alpha == 3 ? 3 : 1;
+    operand->is_linear = settings->linear;
     operand->pitch = (size_t)ceil_div(operand->width, PITCH_UNIT) * PITCH_UNIT;
     const size_t rows = (size_t)operand->colours * (size_t)operand->height, count = rows * operand->pitch;
     const struct colour_space *space = NULL;
     unsigned char *stored = NULL;
-    if (info->type == SAMPLE_COMPLEX || info->video.parts > 1) {
+    if (info->type == SAMPLE_COMPLEX || info->video.parts > 1 || reader_has_coefficients(reader)) {
         fail(error, STATUS_FAILED, "%s: is not a picture", operand->path);
         goto done;
     }

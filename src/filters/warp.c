@@ -111,17 +111,19 @@ static cl_long to_units(double value)
 }
 
 /* Computes the kernel's arguments, except for the tile. For copies, which round to the nearest pixel, half a
- * pixel is added to positions, and the kernel rounds down. */
+ * pixel is added to positions, and the kernel rounds down. Whole steps copy, too: samples of weight 0 may be
+ * NaN. The B-spline smooths. */
 static struct steps find_steps(const struct affine *affine, const struct warp_options *options)
 {
-    double half = is_copy(options) ? 0.5 : 0;
+    const bool copies = is_copy(options) || (options->resampler != RESAMPLE_BSPLINE && warp_is_whole(affine));
+    double half = copies ? 0.5 : 0;
     struct steps steps = {.xx = to_units(affine->xx),
                           .xy = to_units(affine->xy),
                           .x = to_units(affine->x + half),
                           .yx = to_units(affine->yx),
                           .yy = to_units(affine->yy),
                           .y = to_units(affine->y + half),
-                          .copies = is_copy(options)};
+                          .copies = copies};
     const bool is_bspline = options->resampler == RESAMPLE_BSPLINE;
     memcpy(steps.fill, options->fill, sizeof steps.fill);
     set_cubic(&steps, is_bspline ? 1 : 0, is_bspline ? 0 : 0.5);

@@ -35,7 +35,7 @@ struct warp_options {
     int resampler;    /* enum resampler */
     int outside;      /* enum warp_outside */
     bool antialias;   /* widen the filter if the picture shrinks */
-    bool copies;      /* do not interpolate; set by a stage whose positions are whole numbers */
+    bool copies;      /* do not interpolate; no pixel counts as missing. Set by moves and canvases */
     cl_float fill[4]; /* with copies and OUTSIDE_ZERO: channels of the pixels beyond the picture */
 };
 

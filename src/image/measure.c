@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Sums over the pixels read so far. */
 struct sums {
@@ -15,7 +16,7 @@ struct sums {
     double smallest[4], largest[4], total[4]; /* of finite samples */
     uint64_t count;                           /* pixels with a finite Laplacian */
     double sum, squares;                      /* of the Laplacian */
-    uint32_t varying;                         /* bits that differ from the first sample */
+    uint32_t varying;                         /* bits that differ from the first pixel */
     bool is_multiple;                         /* all samples are multiples of 257 */
 };
 
@@ -73,7 +74,7 @@ enum status measure_page(struct reader *reader, struct page_measures *measures, 
     enum status status = STATUS_OK;
     double *ring = values + samples;
     void *row = ring + 3 * width;
-    uint16_t first = 0;
+    uint16_t first[4] = {0}; /* samples of the first pixel */
     for (uint32_t y = 0; y < info->height; y++) {
         status = reader_read(reader, row, row_size(info), 1, error);
         if (status != STATUS_OK)
@@ -86,9 +87,10 @@ enum status measure_page(struct reader *reader, struct page_measures *measures, 
         if (info->type != SAMPLE_UINT16)
             continue;
         const uint16_t *words = row;
-        first = y == 0 ? words[0] : first;
+        if (y == 0)
+            memcpy(first, words, (size_t)info->channels * sizeof *first);
         for (size_t i = 0; i < samples; i++) {
-            sums.varying |= (uint32_t)(words[i] ^ first);
+            sums.varying |= (uint32_t)(words[i] ^ first[i % (size_t)info->channels]);
             sums.is_multiple = sums.is_multiple && words[i] % 257 == 0;
         }
     }

@@ -19,7 +19,7 @@ struct page_measures {
     double laplacian;
 
     /* Used bits of uint16 samples: 8 if is_replicated, else 16 less the lowest bits that are the same in all
-     * samples. 0: another type, or all samples are equal. */
+     * samples of a channel. 0: another type, or no channel changes. */
     int real_bits;
     bool is_replicated; /* samples differ, and all are multiples of 257, as 8-bit samples that were converted
                          */

@@ -284,6 +284,12 @@ const struct metadata *reader_trailing_warnings(struct reader *reader)
     return &reader->trailing;
 }
 
+bool reader_has_coefficients(const struct reader *reader)
+{
+    const char *text = metadata_text(&reader_info(reader)->metadata, "Description");
+    return text && strstr(text, "\"climg\":\"" COEFFICIENTS_MARKER "\"");
+}
+
 bool reader_rounded(const struct reader *reader)
 {
     return reader->rounded;

@@ -69,6 +69,12 @@ bool reader_is_uncompressed(const struct reader *reader);
  * left_out and warning are set. Of a pipe, only data that has arrived is examined. */
 const struct metadata *reader_trailing_warnings(struct reader *reader);
 
+/* The value of "climg" in the description of a file of wavelet coefficients (chain/coefficients.h). */
+#define COEFFICIENTS_MARKER "dual-tree complex wavelet coefficients"
+
+/* True if the page is the lowpass at the start of a file of wavelet coefficients. */
+bool reader_has_coefficients(const struct reader *reader);
+
 /* True if some samples lost precision in the conversion to 32-bit floats. */
 bool reader_rounded(const struct reader *reader);
 

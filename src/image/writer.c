@@ -75,11 +75,10 @@ static enum status writer_check_page(const struct writer *writer, const struct i
                                   .video = video,
                                   .pages = writer->begun};
     if (bilevel && !video && info->channels > 1)
-        return fail(error, STATUS_FAILED, "%s does not hold %s of 1-bit samples%s", format->name,
-                    colours[info->channels - 1],
-                    info->channels > 2 ? "; end the chain with --gray --threshold otsu or, in uneven light, "
-                                         "--gray --threshold sauvola"
-                                       : "");
+        return fail(error, STATUS_FAILED, "%s holds 1-bit samples of gray only; %s", format->name,
+                    info->alpha ? "write PNM first, which puts the picture on white"
+                                : "end the chain with --gray --threshold otsu or, in uneven light, --gray "
+                                  "--threshold sauvola");
     if (format_holds(format, &page))
         return STATUS_OK;
     if (page.masks > format->holds.masks)

@@ -216,9 +216,13 @@ enum status brightness_read(const char *path, int page, const struct settings *s
     while (halvings < MAX_HALVINGS && pixels > (double)MAX_PIXELS * (1 << 2 * halvings))
         halvings++;
     *reduction = 1 << halvings;
-    status = info.type == SAMPLE_COMPLEX
+    /* With --page a coefficient file counts as any TIFF. */
+    const bool is_lowpass = settings->pages.first == 0 && reader_has_coefficients(reader);
+    status = info.type == SAMPLE_COMPLEX || is_lowpass
                  ? fail(error, STATUS_FAILED, "%s: contains wavelet coefficients, not a picture", path)
                  : gray_plane_make(gray, ceil_div(*width, *reduction), ceil_div(*height, *reduction), error);
+    if (is_lowpass) /* --inverse-wavelet may read all inputs of a stack, so that none would fail later */
+        error->scope = SCOPE_STACK;
     if (status == STATUS_OK) {
         struct halver halver;
         status = halver_make(&halver, reader, &info, needs_turn, halvings, error);

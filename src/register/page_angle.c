@@ -36,7 +36,8 @@ enum {
     MIN_BAND_WIDTH = 300, /* pixels: narrower bands make the peak too wide */
     LINES = 8,            /* lines whose means are computed at once */
     BINS = 1024,          /* of the histogram of contrasts */
-    MAX_ANGLES = 512      /* of the coarse search */
+    MAX_ANGLES = 512,     /* of the coarse search */
+    BEYOND = 50           /* coarse steps beyond the range in which no score may exceed the best one */
 };
 
 /* Degrees between the angles of the coarse search and of the fine one. */
@@ -215,6 +216,11 @@ static void search_angles(const struct strips *strips, double most, double range
         if (i >= begin && i < end && scores[i] > scores[best])
             best = i;
     }
+    /* A page that is turned by more than the range has side lobes within it. */
+    bool is_highest = true;
+    for (int i = half + 2; is_highest && i <= half + BEYOND; i += 2)
+        is_highest = score_angle(strips, i * COARSE) <= scores[best] &&
+                     score_angle(strips, -i * COARSE) <= scores[best];
     qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
     const double median = sorted[count / 2];
     /* Find the highest rival, outside the peak and its slopes, [first, last]. */
@@ -238,7 +244,7 @@ static void search_angles(const struct strips *strips, double most, double range
     const double offset = is_inside ? vertex(fine[peak - 1], fine[peak], fine[peak + 1]) : 0;
     skew->degrees = (best - half) * COARSE + (peak - REACH + offset) * FINE;
     const double clarity = fabs(skew->degrees) < FINE ? MIN_CLARITY_LEVEL : MIN_CLARITY;
-    skew->is_clear = is_inside && best > begin && best + 1 < end && median > 0 &&
+    skew->is_clear = is_inside && is_highest && best > begin && best + 1 < end && median > 0 &&
                      fine[peak] > clarity * median && rival - median < MAX_RIVAL * (fine[peak] - median);
 }
 
@@ -249,7 +255,7 @@ static enum status skew_find(float *gray, int width, int height, double most, st
 {
     *skew = (struct skew){.degrees = 0};
     const double range = most > MIN_RANGE ? most : MIN_RANGE;
-    const int reach = (int)(width * tangent(range + 1)) + 4;
+    const int reach = (int)(width * tangent(range + BEYOND * COARSE + 1)) + 4;
     const int fitting = width > MIN_BAND_WIDTH ? width / MIN_BAND_WIDTH : 1;
     const int bands = fitting < MAX_BANDS ? fitting : MAX_BANDS;
     struct strips strips = {

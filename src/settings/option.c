@@ -197,8 +197,8 @@ static bool accept_guess(const struct option *option, const char *guess, struct 
 }
 
 /* Appends a guess to the message about a wrong value. Tries the text in lower case, without px and without
- * punctuation at its end; the text with an x, as in 800x; its number without a unit; and a choice that begins
- * like the text. */
+ * punctuation at its end; the text with an x, as in 800x, but not for optional values, as 0x could be the
+ * device of --verify; its number without a unit; and a choice that begins like the text. */
 static void append_guess(const struct option *option, const char *text, struct error *error)
 {
     char simple[LIST_SIZE] = "", width[LIST_SIZE + 1];
@@ -217,7 +217,7 @@ static void append_guess(const struct option *option, const char *text, struct e
         simple[length - 1] = '\0';
     snprintf(width, sizeof width, "%sx", simple);
     if ((strcmp(simple, text) != 0 && accept_guess(option, simple, error)) ||
-        (isdigit((unsigned char)text[0]) && accept_guess(option, width, error)))
+        (isdigit((unsigned char)text[0]) && !option->optional && accept_guess(option, width, error)))
         return;
     /* 16bit -> 16 */
     const char *rest = simple;
@@ -419,8 +419,8 @@ static enum status parse_key(struct value_parser *parser, const char *piece, siz
         for (option = parser->table; option->type != OPTION_END; option++)
             if (option->name != NULL && !option->hidden)
                 text_append(list, sizeof list, "%s%s", list[0] != '\0' ? ", " : "", option->name);
-        return fail(error, STATUS_USAGE, "%s: unknown key %.*s; %s%s", parser->what, (int)length, piece,
-                    list[0] == '\0' ? "it has no keys" : "the keys are ", list);
+        return fail(error, STATUS_USAGE, "%s: unknown key %.*s; the keys are %s", parser->what, (int)length,
+                    piece, list);
     }
     assert(option - parser->table < 64);
     uint64_t bit = (uint64_t)1 << (option - parser->table);
@@ -436,9 +436,11 @@ static enum status parse_key(struct value_parser *parser, const char *piece, siz
 /* Parses the value's piece between two commas: a key with its value, or a part of the primary. */
 static enum status parse_piece(struct value_parser *parser, const char *piece, struct error *error)
 {
-    /* A key begins with a letter; "2=3" and "@a=b.txt" belong to the primary. */
+    /* A key begins with a letter; "2=3" and "@a=b.txt" belong to the primary. So does "t=30.png" of a
+     * table without keys. */
+    const bool has_keys = options_primary(parser->table) == NULL || parser->table[1].type != OPTION_END;
     const size_t length = strspn(piece, "abcdefghijklmnopqrstuvwxyz0123456789_-");
-    if (piece[0] >= 'a' && piece[0] <= 'z' && piece[length] == '=')
+    if (has_keys && piece[0] >= 'a' && piece[0] <= 'z' && piece[length] == '=')
         return parse_key(parser, piece, length, error);
     const struct option *option = options_find(parser->table, (struct word){piece, strlen(piece)});
     if (option != NULL && (parser->primary_given || options_primary(parser->table) == NULL))

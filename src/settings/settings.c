@@ -299,7 +299,7 @@ const struct option global_options[] = {
              "pixels do so (--crop, --rotate, --resize 300x), and others (--resize 50%) keep it"},
     {.name = "stored-orientation", .type = OPTION_FLAG, FIELD(stored_orientation), .effect = EFFECT_OUTPUT,
      .help = "never turn pixels before a stage: positions and sizes apply to the picture as the file stores it"},
-    {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop EXIF, XMP, IPTC, texts and resolution; the orientation stays; colours that are not sRGB are converted to it"},
+    {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop EXIF, XMP, IPTC, texts and resolution; the orientation stays; colours of an ICC profile that is not sRGB's are converted to sRGB"},
     {.name = "jobs", .letter = 'j', .type = OPTION_INTEGER, FIELD(jobs), .min = 1, .max = THREADS_MAX,
      .value = "N", .modes = MODES_OF_FILES,
      .help = "threads for decoding, encoding and aligning; by default one for each processor"},
@@ -471,6 +471,9 @@ enum status settings_resolve(struct settings *settings, struct error *error)
         return fail(error, STATUS_USAGE, "--null requires --files-from");
     if (settings->in_place && settings->output)
         return fail(error, STATUS_USAGE, "--in-place and --output cannot be used together; leave one out");
+    if (settings->in_place && settings->pages.first > 0)
+        return fail(error, STATUS_USAGE,
+                    "--in-place with --page would lose the other pages; write to another file");
     if (settings->auto_orient && settings->stored_orientation)
         return fail(error, STATUS_USAGE,
                     "--auto-orient and --stored-orientation cannot be used together; leave one out");

@@ -267,8 +267,8 @@ static enum status register_next(struct align *align, const char *path, const st
     return status;
 }
 
-/* Registers the inputs one after the other. The error of a file is dropped unless memory ran out: the file
- * fails again when the stack opens it. */
+/* Registers the inputs one after the other. The error of a file is dropped unless memory ran out or the file
+ * has coefficients: others fail again when the stack opens the file. */
 static enum status register_series(struct align *align, const struct settings *settings,
                                    const struct input_series *inputs, struct error *error)
 {
@@ -284,7 +284,7 @@ static enum status register_series(struct align *align, const struct settings *s
         }
         status = register_next(align, inputs->paths[i], settings, &workers, &keys, &align->registrations[i],
                                &file_error);
-        if (status != STATUS_OK && file_error.is_out_of_memory) {
+        if (status != STATUS_OK && (file_error.is_out_of_memory || file_error.scope != SCOPE_FILE)) {
             *error = file_error;
             break;
         }

@@ -25,8 +25,8 @@
  *         -> roll                  upper envelope of all balls, the surface: a dilation
  *         -> subtract_background   bilinear interpolation between the centres of blocks, and subtraction
  *
- * Colours are processed independently, as by ImageJ with "Separate colors". NaN is ignored by the minima and
- * the interpolation of ball, and has weight 0 for divide. */
+ * Colours are processed independently, as by ImageJ with "Separate colors". NaN and infinities are ignored by
+ * the minima and the interpolation of ball, and have weight 0 for divide. */
 #include "filters/extrema.h"
 #include "filters/gaussian.h"
 #include "filters/missing.h"

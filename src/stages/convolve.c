@@ -222,6 +222,7 @@ static struct stage_caps convolve_caps(const void *params)
         .writes_samples = kernel->separable && convolve->bias == 0,
         .relative_cost = kernel->separable ? 1 : 1 + kernel->width * kernel->height / 20.0,
         .groups = true,
+        .needs_upright = true,
         .new_values = !convolve->normalize || convolve->bias != 0 || kernel->is_differential};
 }
 
@@ -255,7 +256,8 @@ const struct stage stage_convolve = {
               "x and, after a slash, the taps along y (\"-1 0 1 / 1 2 1\"); or @FILE, a text file with a "
               "matrix of numbers, one row a line (# begins a comment). Taps apply in correlation order (not "
               "flipped); the centre is the middle tap, of an even number the one after the middle. A matrix "
-              "of rank 1 runs as two separable passes.\n\n"
+              "of rank 1 runs as two separable passes. A photo that is stored on its side is turned first, "
+              "unless --stored-orientation is given.\n\n"
               "Alpha is filtered like colour, except by a kernel whose sum is 0, which leaves alpha "
               "unchanged and adds the bias to colour alone.",
     .examples = examples,

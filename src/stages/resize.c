@@ -16,6 +16,7 @@
  * samples stay as they are.
  *
  * Tried and lost: a program for each factor with its weights unrolled, 0.4 to 1.6 s to compile on an H100. */
+#include "base/text.h"
 #include "filters/product.h"
 
 #include <ctype.h>
@@ -70,8 +71,9 @@ static enum status parse_size(const char *text, void *field, struct error *error
     const size_t length = strlen(text);
     const bool shrinks = length > 0 && text[length - 1] == '>';
     const char *const stop = text + length - shrinks;
-    char *end;
-    double percent = strtod(text, &end);
+    const char *end = text;
+    double percent = 0;
+    (void)text_parse_real(&end, &percent);
     *size = (struct resize_size){.only = shrinks ? ONLY_SHRINK
                                                  : size->only}; /* only= may have been parsed before */
     if (end != text && *end == '%' && end + 1 == stop && percent > 0 && percent <= MAX_PERCENT) {
@@ -308,8 +310,9 @@ const struct stage stage_resize = {
               "whose centres an output pixel covers. A side that keeps its size is not filtered.\n\n"
               "A JPEG that shrinks to a quarter or less along both sides is decoded at 1/2, 1/4 or 1/8 if "
               "this is the first stage or follows --crop, which takes about half the time. At least twice "
-              "the size of the result remains, so that it differs by one or two counts of 255. full=yes "
-              "decodes all pixels, and so do filter=box, --linear and --range.\n\n"
+              "the size of the result remains, so that it differs by one or two counts of 255, at the border "
+              "by some more. full=yes decodes all pixels, and so do filter=box, --linear, --range and --edge "
+              "wrap or zero.\n\n"
               "At the border the filter is cut off and normalised, independent of --edge. For powers of two "
               "--scale is faster and follows --edge.",
     .examples = examples,

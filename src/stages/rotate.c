@@ -195,8 +195,8 @@ static struct affine rotate_map(const struct rotate *rotate, const struct shape 
 static struct warp_options rotate_warp_options(const struct rotate *rotate, const struct affine *affine)
 {
     struct warp_options warping = rotate->options;
-    warping.copies =
-        quarter_turns(rotate) >= 0 && affine->x == floor(affine->x) && affine->y == floor(affine->y);
+    if (quarter_turns(rotate) >= 0 && affine->x == floor(affine->x) && affine->y == floor(affine->y))
+        warping.resampler = RESAMPLE_NEAREST;
     return warping;
 }
 

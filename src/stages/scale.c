@@ -8,6 +8,7 @@
  *
  * Tried and lost: B-splines by four bilinear fetches of a texture. Its weights have 8 bits, which is off by
  * up to 1/256 of full scale, and enlarging by 4 took 319 us, where the exact kernel took 96. */
+#include "base/text.h"
 #include "filters/product.h"
 #include "filters/resample.h"
 
@@ -36,12 +37,12 @@ static bool is_power_of_two(double factor, int *exponent)
 /* Parses "4", "0.25" or "1/4". For "2x" and "50%" the message suggests the factor. */
 static enum status parse_factor(const char *text, void *field, struct error *error)
 {
-    char *end;
-    double factor = strtod(text, &end);
+    const char *end = text;
+    double factor = 0, divisor = 0;
+    (void)text_parse_real(&end, &factor);
     if (end != text && *end == '/') { /* a fraction */
-        const char *below = end + 1;
-        double divisor = strtod(below, &end);
-        factor = end != below && divisor > 0 ? factor / divisor : NAN;
+        end++;
+        factor = text_parse_real(&end, &divisor) && divisor > 0 ? factor / divisor : NAN;
     }
     int exponent = 0;
     double suggested = *end == '%' ? factor / 100 : factor;
@@ -214,7 +215,7 @@ const struct stage stage_scale = {
               "and position as with centers. Both steps run as one. filter=nearest has no corners.\n\n"
               "As the first stage or after --crop, 1/4 and smaller factors decode a JPEG at 1/2, 1/4 or 1/8, "
               "as --resize does. full=yes decodes all pixels, and so do antialias=no, grid=corners, bspline, "
-              "nearest, --linear and --range.",
+              "nearest, --linear, --range and --edge wrap or zero.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct scale),

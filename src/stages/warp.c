@@ -10,6 +10,7 @@
  * the whole input stays in memory. */
 #include "filters/warp.h"
 #include "base/sums.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -31,14 +32,14 @@ struct warp {
 /* Parses six numbers "a b tx c d ty", separated by blanks or commas. */
 static enum status parse_numbers(const char *text, struct affine *affine, struct error *error)
 {
+    static const char separators[] = " \t\r\n,";
     double numbers[6];
     int count = 0;
-    char *end;
+    text += strspn(text, " \t\r\n");
     for (; *text && count < 6; count++) {
-        numbers[count] = strtod(text, &end);
-        if (end == text || !isfinite(numbers[count]))
+        if (!text_parse_real(&text, &numbers[count]) || (*text && !strchr(separators, *text)))
             break;
-        text = end + strspn(end, " \t\r\n,");
+        text += strspn(text, separators);
     }
     if (count < 6 || *text)
         return fail(error, STATUS_USAGE, "not six numbers \"a b tx c d ty\"");
@@ -100,7 +101,7 @@ static enum status parse_matrix(const char *text, void *field, struct error *err
     else if (size == sizeof read - 1)
         status = fail(error, STATUS_FAILED, "holds more than six numbers \"a b tx c d ty\"");
     else
-        status = parse_numbers(read + strspn(read, " \t\r\n"), &matrix->affine, error);
+        status = parse_numbers(read, &matrix->affine, error);
     if (file)
         fclose(file);
     return status;

@@ -109,8 +109,9 @@ void rgb_conversion_close(struct rgb_conversion *conversion);
  * the space. NULL: out of memory. */
 const float *colour_space_table(const struct colour_space *space, int channel, bool encodes);
 
-/* Converts a value of a channel to light; both are 1 at full scale. Negative values count as 0. In a gray
- * space, all channels have one curve. */
+/* Converts a value of a channel to light; both are 1 at full scale. As in kernels/curve.h, formulas are
+ * mirrored below 0, tables are constant there, and NaN stays NaN. In a gray space, all channels have one
+ * curve. */
 double colour_space_light(const struct colour_space *space, int channel, double value);
 
 /* Converts light to a value of a channel: the inverse of colour_space_light. */

@@ -311,7 +311,11 @@ void colour_space_release(const struct colour_space *space)
 
 double colour_space_light(const struct colour_space *space, int channel, double value)
 {
-    return curve_decode(&space->curves[space->channels == 1 ? 0 : channel], value);
+    const struct tone_curve *curve = &space->curves[space->channels == 1 ? 0 : channel];
+    if (isnan(value))
+        return value;
+    return value < 0 && curve->kind != TONE_TABLE ? 2 * curve_decode(curve, 0) - curve_decode(curve, -value)
+                                                  : curve_decode(curve, value);
 }
 
 double colour_space_value(const struct colour_space *space, int channel, double light)

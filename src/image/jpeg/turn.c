@@ -44,8 +44,10 @@ static void find_obstacle(const struct turn_job *job)
     const struct jpeg_decompress_struct *in = &job->in.jpeg.in;
     struct lossless_move *move = job->move;
     const struct turn turn = job->turn;
-    const uint32_t mcu_width = (uint32_t)in->max_h_samp_factor * DCTSIZE,
-                   mcu_height = (uint32_t)in->max_v_samp_factor * DCTSIZE;
+    /* T.81, A.2.2: an MCU of one component is one block, whatever its sampling factors. */
+    const bool is_gray = in->num_components == 1;
+    const uint32_t mcu_width = (is_gray ? 1 : (uint32_t)in->max_h_samp_factor) * DCTSIZE,
+                   mcu_height = (is_gray ? 1 : (uint32_t)in->max_v_samp_factor) * DCTSIZE;
     const uint64_t memory_limit = job->memory > 0 ? job->memory : MEMORY_MAX;
     const uint64_t samples = (uint64_t)in->image_width * in->image_height * (uint64_t)in->num_components;
     const size_t size = sizeof move->obstacle;

@@ -70,6 +70,7 @@ struct metadata {
     struct blob exif; /* as in PNG's eXIf: begins with the TIFF byte-order mark */
     enum resolution_unit resolution_unit;
     double x_resolution, y_resolution; /* pixels per metre; of RESOLUTION_RATIO only x : y counts */
+    bool is_in_centimetres;            /* a TIFF stores the resolution per centimetre */
     int orientation;                   /* TIFF's, 1 to 8; 0: unknown */
     bool srgb;                         /* PNG's sRGB chunk */
     int rendering_intent;              /* of sRGB, 0 to 3 */

@@ -117,6 +117,12 @@ static bool is_ome(const char *text)
            (strstr(text, "<OME") != NULL || strstr(text, ":OME") != NULL);
 }
 
+/* True if OME's samples are doubles or bits, which the reader converts to other types. */
+static bool has_converted_type(const char *text)
+{
+    return strstr(text, " Type=\"double\"") != NULL || strstr(text, " Type=\"bit\"") != NULL;
+}
+
 /* True if size, pages and channels are the same. False for several pages of one row, as such a page is one
  * strip: the TIFF writer then cannot add the gap that keeps readers from taking the stack as contiguous
  * (emit_strip in image/tiff/writer.c). */
@@ -138,7 +144,8 @@ void description_update(struct metadata *metadata, const struct change *change)
         imagej_update(metadata, entry->value, change);
     else if (is_tifffile(entry->value) && !is_same_layout(change))
         drop_description(metadata, "tifffile's description");
-    else if (is_ome(entry->value) && !(is_same_layout(change) && change->in_type == change->out_type))
+    else if (is_ome(entry->value) && !(is_same_layout(change) && change->in_type == change->out_type &&
+                                       !has_converted_type(entry->value)))
         drop_description(metadata, "the OME description");
 }
 

@@ -23,13 +23,6 @@
 
 enum { LINKS_MAX = 40 }; /* symbolic links in a row, as in Linux */
 
-/* True for both names of stdout. If /dev/stdout were opened by its name, a rename would replace the file to
- * which stdout is redirected, with what is in it. */
-static bool is_standard_output(const char *path)
-{
-    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
-}
-
 /* Opens output->file on a descriptor; closes the descriptor on failure. */
 static enum status open_descriptor(struct output *output, int descriptor, const char *mode,
                                    struct error *error)
@@ -180,15 +173,15 @@ static enum status open_path(struct output *output, const char *path, struct err
 
 enum status output_open(struct output *output, const char *path, const char *spool, struct error *error)
 {
-    bool standard = is_standard_output(path);
+    const int standard = standard_descriptor(path);
     *output = (struct output){.copy_to = -1, .spool = spool};
-    output->name = copy_text(standard ? "standard output" : path, error);
+    output->name = copy_text(standard == STDOUT_FILENO ? "standard output" : path, error);
     if (output->name == NULL)
         return STATUS_FAILED;
 
-    /* Duplicate stdout: descriptor 1 must stay open. */
-    enum status status = standard ? open_stream(output, fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), error)
-                                  : open_path(output, path, error);
+    /* Duplicate stdout and stderr: descriptors 1 and 2 must stay open. */
+    enum status status = standard >= 0 ? open_stream(output, fcntl(standard, F_DUPFD_CLOEXEC, 0), error)
+                                       : open_path(output, path, error);
     if (status != STATUS_OK) {
         error_prefix(error, output->name);
         output_abandon(output);
@@ -201,7 +194,7 @@ enum status output_check(const char *path, struct error *error)
     struct stat existing;
     const bool exists = stat(path, &existing) == 0;
     const int cause = errno;
-    if (is_standard_output(path) || (exists && !S_ISREG(existing.st_mode)))
+    if (standard_descriptor(path) >= 0 || (exists && !S_ISREG(existing.st_mode)))
         return STATUS_OK;
     char *target = resolve_links(path, error);
     char *folder = target ? text_print(error, "%.*s.", folder_length(target), target) : NULL;

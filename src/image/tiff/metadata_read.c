@@ -76,6 +76,7 @@ static void read_resolution(TIFF *tiff, struct metadata *metadata)
     TIFFGetFieldDefaulted(tiff, TIFFTAG_RESOLUTIONUNIT, &unit);
     const double scale = unit == RESUNIT_INCH ? INCHES_PER_METRE : unit == RESUNIT_CENTIMETER ? 100 : 1;
     metadata->resolution_unit = unit == RESUNIT_NONE ? RESOLUTION_RATIO : RESOLUTION_PER_METRE;
+    metadata->is_in_centimetres = unit == RESUNIT_CENTIMETER;
     metadata->x_resolution = x * scale;
     metadata->y_resolution = y * scale;
 }

@@ -25,11 +25,13 @@ static void write_resolution(TIFF *tiff, const struct metadata *metadata)
 {
     const bool ratio = metadata->resolution_unit == RESOLUTION_RATIO;
     double x = metadata->x_resolution, y = metadata->y_resolution;
-    int unit = ratio ? RESUNIT_NONE : RESUNIT_INCH;
+    /* ImageJ's description has a unit that belongs to the numbers of these tags. */
+    const bool metric = metadata->is_in_centimetres && description_is_imagej(metadata);
+    int unit = ratio ? RESUNIT_NONE : metric ? RESUNIT_CENTIMETER : RESUNIT_INCH;
 
     if (metadata->resolution_unit != RESOLUTION_ABSENT && isfinite(x) && isfinite(y) && x > 0 && y > 0) {
-        x = ratio ? x : per_inch(x);
-        y = ratio ? y : per_inch(y);
+        x = ratio ? x : metric ? x / 100 : per_inch(x);
+        y = ratio ? y : metric ? y / 100 : per_inch(y);
     } else if (!exif_resolution(&metadata->exif, &x, &y, &unit)) {
         return;
     }

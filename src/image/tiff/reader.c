@@ -8,7 +8,9 @@
  * they are smaller copies or masks. */
 #include "image/tiff/tiff.h"
 
+#include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,6 +224,19 @@ static enum status check_stack(const struct tiff_reader *reader, struct error *e
                 images);
 }
 
+/* Updates GDAL's nodata of doubles, often -DBL_MAX: beyond the range of floats it becomes infinite, as the
+ * samples do. */
+static enum status narrow_nodata(struct metadata *metadata, struct error *error)
+{
+    const struct blob *nodata = metadata_tag(metadata, TAG_NODATA);
+    const double value = nodata != NULL ? strtod((const char *)nodata->data, NULL) : 0;
+    const char *text = value < 0 ? "-inf" : "inf";
+
+    if (!isfinite(value) || fabs(value) <= FLT_MAX)
+        return STATUS_OK;
+    return metadata_set_tag(metadata, TAG_NODATA, text, strlen(text) + 1, error);
+}
+
 /* Opens a page, counted from 1: reads its layout and metadata, and opens its decoders. */
 static enum status open_page(struct tiff_reader *reader, int page, struct error *error)
 {
@@ -252,6 +267,9 @@ static enum status open_page(struct tiff_reader *reader, int page, struct error 
     if (tiff_text_read(&reader->file, TIFFTAG_PAGENAME, &reader->page_name, metadata, error) != STATUS_OK ||
         tiff_metadata_read(&reader->file, metadata, error) != STATUS_OK ||
         tiff_file_check_reading(&reader->file, error) != STATUS_OK || check_stack(reader, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (reader->layout.format == SAMPLEFORMAT_IEEEFP && reader->layout.bits == 64 &&
+        narrow_nodata(metadata, error) != STATUS_OK)
         return STATUS_FAILED;
     tiff_layout_describe(tiff, &reader->layout, reader->table.wide_palette, &reader->base.info);
     reader->base.info.page_name = reader->page_name;

@@ -91,3 +91,17 @@ def test_dry_run_in_json(tmp_path, rng):
         ("a.png", "out/a.png", "skipped", None), ("b.png", "out/b.png", "planned", None), ("c.png", "out/c.png", "failed", "file")]
     assert all(line["exit"] is None and line["seconds"] is None for line in planned)
     assert not (tmp_path / "out" / "b.png").exists()
+
+
+def test_reports_to_redirected_streams_keep_what_is_there(tmp_path, rng):
+    pngfile.write_png(tmp_path / "a.png", rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
+    log = tmp_path / "log"
+    for option, redirection in [("--report /dev/stderr", "2>>"), ("--report /dev/stdout", ">>"), ("--trace /dev/stdout", ">>"),
+                                ("--timing=json:/dev/fd/2", "2>>")]:
+        log.write_text("before\n")
+        harness.run_shell(f"climg a.png --invert {option} out.png {redirection} log", cwd=tmp_path)
+        text = log.read_text()
+        assert text.startswith("before\n") and "{" in text, option
+    harness.run_shell("climg --check --report /dev/stdout a.png > log", cwd=tmp_path)
+    whole, line = log.read_text().splitlines()
+    assert whole == "a.png: whole (CRC-32 and Adler-32)" and json.loads(line)["status"] == "whole"

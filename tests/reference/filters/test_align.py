@@ -366,3 +366,18 @@ def test_detail_in_a_corner_of_a_flat_picture(tmp_path):
     harness.write_tiff(tmp_path / "in.tif", np.clip(picture, 0, 255).astype(np.uint8)[..., None])
     said = harness.run("-v", "in.tif", "--align", "in.tif", "out.tif", cwd=tmp_path).err
     assert float(re.search(r"confidence ([\d.]+)", said)[1]) > 0.9
+
+
+def test_coefficient_files_are_no_references(tmp_path, rng):
+    """Their first page is a lowpass, which --align and --minus do not take for the picture."""
+    for name in "ab":
+        tifffile.imwrite(tmp_path / f"{name}.tif", rng.integers(0, 256, (120, 140), np.uint8), photometric="minisblack")
+        harness.run(f"{name}.tif", "--wavelet=3", f"{name}-coefficients.tif", cwd=tmp_path)
+    harness.run("a.tif", "--wavelet=1", "fine.tif", cwd=tmp_path)
+    words = "a-coefficients.tif: contains wavelet coefficients, not a picture"
+    for reference in ("first", "previous"):
+        assert words in harness.run("a-coefficients.tif", "b-coefficients.tif", "--inverse-wavelet", "--align", reference, "--stack", "mean",
+                                    "out.tif", cwd=tmp_path, status=1).err
+    assert words in harness.run("a.tif", "--align", "a-coefficients.tif", "out.tif", cwd=tmp_path, status=1).err
+    assert "fine.tif: is not a picture" in harness.run("a.tif", "--minus", "fine.tif", "out.tif", cwd=tmp_path, status=1).err
+    assert not (tmp_path / "out.tif").exists()

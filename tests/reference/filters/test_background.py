@@ -125,3 +125,15 @@ def test_ball_beside_a_wide_area_of_nan(tmp_path, rng, radius, counts):
     for light in ("no", "yes"):
         harness.run("in.tif", "--background", f"{radius},counts={counts},light={light}", "out.tif", "-y", cwd=tmp_path)
         assert np.array_equal(np.isfinite(harness.read_tiff(tmp_path / "out.tif")), np.isfinite(samples))
+
+
+@pytest.mark.parametrize("memory", ["buffer", "image"])
+@pytest.mark.parametrize("radius, counts", [(1, 1), (3, 8), (15, 8)])
+def test_ball_beside_infinities(tmp_path, rng, radius, counts, memory):
+    """An infinite pixel below the ball does not reach valid ones."""
+    samples = rng.uniform(0.5, 0.6, (90, 90, 1)).astype(np.float32)
+    samples[40, 50], samples[45, 20] = -np.inf, np.inf
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    for light in ("no", "yes"):
+        harness.run("in.tif", "--background", f"{radius},counts={counts},light={light}", "-m", memory, "out.tif", "-y", cwd=tmp_path)
+        assert np.array_equal(np.isfinite(harness.read_tiff(tmp_path / "out.tif")), np.isfinite(samples))

@@ -310,3 +310,15 @@ def test_gradient_keeps_its_levels(tmp_path, suffix):
 def test_sixteen_bit_output_is_exact(tmp_path, rng):
     harness.check_integers(tmp_path, rng, Shape(101, 99, 3, "uint16"), ["--scale", "2"],
                            [lambda planes: reference.scale(planes, 2)], suffix=".png")
+
+
+def test_range_of_associated_alpha(tmp_path, rng):
+    """Without stages, too: colours are divided by alpha once."""
+    alpha = rng.integers(1, 256, (9, 11, 1))
+    multiplied = np.rint(rng.integers(0, 256, (9, 11, 3)) * alpha / 255)
+    samples = np.concatenate([multiplied, alpha], axis=-1).astype(np.uint8)
+    harness.write_tiff(tmp_path / "in.tif", samples, extrasamples=["assocalpha"])
+    harness.run(tmp_path / "in.tif", "--range", "0,255", tmp_path / "out.png")
+    got = harness.read_samples(tmp_path / "out.png").astype(float)
+    assert np.array_equal(got[..., 3:], alpha)
+    assert np.abs(got[..., :3] - np.clip(multiplied * 255 / alpha, 0, 255)).max() <= 0.51

@@ -199,3 +199,16 @@ def test_gray_in_linear_light(tmp_path, rng):
 def test_gray_needs_alpha(tmp_path, rng):
     harness.write_tiff(tmp_path / "in.tif", draw_samples(rng, 4, 3, 3, "uint8"))
     assert "the picture has no alpha" in harness.run("in.tif", "--gray=A", "out.tif", cwd=tmp_path, status=1).err
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
+def test_moves_in_succession(tmp_path, rng, dtype):
+    """Every bit, also of colours where alpha is small or 0, and what is added."""
+    full = 1 if dtype == "float32" else np.iinfo(dtype).max
+    samples = (full * rng.random((13, 19, 4))).astype(dtype)
+    samples[3:6, :, 3] = 0
+    part = FLIPS["h"](samples)[2:9, 3:12]
+    check_moved(tmp_path, rng, samples, ["--flip", "h", "--crop", "9x7+3+2"], part)
+    framed = np.full((9, 11, 4), full, dtype)
+    framed[1:-1, 1:-1] = part
+    check_moved(tmp_path, rng, samples, ["--flip", "h", "--crop", "9x7+3+2", "--border", "1,color=white"], framed)

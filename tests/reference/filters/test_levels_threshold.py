@@ -427,3 +427,13 @@ def test_many_findings_are_whole(tmp_path, rng):
     harness.run("in.tif", *6 * ["--levels", "auto,channels=each", "--blur", "1"], "--report", "report", "out.tif", cwd=tmp_path)
     found = json.loads((tmp_path / "report").read_text())["found"].split("; ")
     assert [item.count(",") for item in found] == 6 * [5]
+
+
+def test_numbers_of_the_bits_of_the_file(tmp_path):
+    """Samples of 10 bits are scaled to 16: numbers of 10 bits make nearly everything black or white."""
+    (tmp_path / "in.pgm").write_bytes(b"P5 6 1 1023\n" + np.array([0, 200, 400, 511, 600, 1023], ">u2").tobytes())
+    for words in ("--threshold 512", "--levels 100,900", "--negative=900,100", "--range 0,1023"):
+        said = harness.run("in.pgm", *words.split(), "out.tif", "-y", cwd=tmp_path).err
+        assert "takes sample values from 0 to 65535" in said, words
+    for words in ("--threshold 50%", "--threshold 32768", "--range auto", "--range 0,65535"):
+        assert harness.run("in.pgm", *words.split(), "out.tif", "-y", cwd=tmp_path).err == "", words

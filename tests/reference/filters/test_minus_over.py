@@ -137,3 +137,56 @@ def test_a_fourth_channel_that_is_not_alpha(tmp_path, rng):
         assert np.allclose(harness.read_tiff(tmp_path / "out.tif"), expected, atol=1e-6)
     for inputs, words in (("three.tif", "four.tif"), "four.tif: has a fourth channel"), (("four.tif", "three.tif"), "has a fourth channel that is not alpha, and three.tif is RGB"):
         assert words in harness.run(inputs[0], "--minus", inputs[1], "out.tif", "-y", cwd=tmp_path, status=1).err
+
+
+def test_a_premultiplied_operand(tmp_path, rng):
+    """Its colours are divided by alpha, as the picture's are; without alpha they count as 0."""
+    picture, dark = (rng.random((20, 30, 3)).astype(np.float32) for _ in range(2))
+    alpha = rng.choice(np.array([0, 0.25, 1], np.float32), (20, 30, 1))
+    write(tmp_path / "in.tif", picture)
+    tifffile.imwrite(tmp_path / "dark.tif", np.dstack([dark * alpha, alpha]), photometric="rgb", extrasamples=["assocalpha"])
+    harness.run("in.tif", "--minus", "dark.tif", "out.tif", cwd=tmp_path)
+    assert np.allclose(harness.read_tiff(tmp_path / "out.tif"), picture - dark * (alpha > 0), atol=1e-6)
+
+
+def test_linear_light_below_black_and_nan(tmp_path, rng):
+    """Values below black are decoded as the picture's are; NaN stay missing, and do not count in the mean."""
+    picture = rng.integers(100, 255, (20, 30), np.uint8)
+    dark, flat = (rng.uniform(low, high, (20, 30)).astype(np.float32) for low, high in ((-0.2, 0.2), (0.4, 0.8)))
+    flat[:, 10:] = np.nan
+    Image.fromarray(picture).save(tmp_path / "in.png")
+    harness.run("in.png", "--linear", "--depth", "float", "profile.tif", cwd=tmp_path)
+    with tifffile.TiffFile(tmp_path / "profile.tif") as tiff:
+        profile = tiff.pages[0].tags[34675].value
+    for name, samples in (("dark", dark), ("flat", flat)):
+        tifffile.imwrite(tmp_path / f"{name}.tif", samples, photometric="minisblack", extratags=[(34675, 7, len(profile), profile, True)])
+
+    def decode(v):
+        v = np.asarray(v, float)
+        return np.sign(v) * np.where(np.abs(v) <= 0.04045, np.abs(v) / 12.92, ((np.abs(v) + 0.055) / 1.055) ** 2.4)
+
+    light = decode(picture / 255)
+    factors = np.where(np.isnan(flat), 1, np.nanmean(decode(flat)) / decode(flat))
+    for stage, expected in ((["--minus", "dark.tif"], light - decode(dark)), (["--over", "flat.tif"], light * factors)):
+        harness.run("-y", "in.png", "--linear", *stage, "--depth", "float", "out.tif", cwd=tmp_path)
+        assert np.allclose(decode(harness.read_tiff(tmp_path / "out.tif").reshape(20, 30)), expected, atol=2e-5)
+
+
+def test_coefficients_of_linear_light(tmp_path, rng):
+    """Light and display values are not mixed: coefficients of light need --linear, which decodes the operand."""
+    for name, low, high in (("in", 100, 255), ("dark", 0, 100)):
+        Image.fromarray(rng.integers(low, high, (20, 30), np.uint8)).save(tmp_path / f"{name}.png")
+    harness.run("in.png", "--linear", "--wavelet=2", "light.tif", cwd=tmp_path)
+    assert "add --linear" in harness.run("light.tif", "--inverse-wavelet", "--minus", "dark.png", "out.png", cwd=tmp_path, status=1).err
+    harness.run("light.tif", "--linear", "--inverse-wavelet", "--minus", "dark.png", "out.png", cwd=tmp_path)
+    harness.run("in.png", "--linear", "--minus", "dark.png", "expected.png", cwd=tmp_path)
+    found, expected = (np.array(Image.open(tmp_path / f"{name}.png"), int) for name in ("out", "expected"))
+    assert np.abs(found - expected).max() <= 1
+
+
+def test_a_name_with_an_equals_sign(tmp_path, rng):
+    samples = harness.random_samples(rng, harness.Shape(9, 7, 3, "uint8"))
+    for name in ("in.tif", "t=30.tif"):
+        harness.write_tiff(tmp_path / name, samples)
+    harness.run("in.tif", "--minus", "t=30.tif", "out.tif", cwd=tmp_path)
+    assert not harness.read_tiff(tmp_path / "out.tif").any()

@@ -325,3 +325,32 @@ def test_no_alpha_beside_a_last_channel_that_is_none(tmp_path, rng):
         tifffile.imwrite(tmp_path / name, rng.integers(0, 255, (40, 50, 4)).astype(np.uint8), photometric="rgb", extrasamples=["unspecified"])
     said = harness.run("a.tif", "b.tif", "--rotate", "10", "--stack", "mean", "out.tif", cwd=tmp_path, status=1).err
     assert "the last channel is not alpha; edges=crop" in said
+
+
+def test_coefficients_of_linear_light(tmp_path, rng):
+    """Without --linear their display values are merged, also with those of pictures that were not transformed in light."""
+    Image.fromarray(rng.integers(0, 256, (40, 48, 3), np.uint8)).save(tmp_path / "in.png")
+    harness.run("in.png", "--linear", "--wavelet=2", "light.tif", cwd=tmp_path)
+    harness.run("in.png", "--wavelet=2", "display.tif", cwd=tmp_path)
+    for inputs, options in ((["light.tif", "light.tif"], []), (["light.tif", "display.tif"], []), (["light.tif", "light.tif"], ["--linear"])):
+        harness.run("-y", *inputs, *options, "--inverse-wavelet", "--stack", "mean", "out.png", cwd=tmp_path)
+        assert np.array_equal(np.array(Image.open(tmp_path / "out.png")), np.array(Image.open(tmp_path / "in.png")))
+
+
+def test_a_warning_belongs_to_its_input(tmp_path, rng):
+    """The first input's warning is not repeated for the result, which is RGB."""
+    for i in range(2):
+        Image.fromarray(rng.integers(0, 256, (20, 30, 4), np.uint8), "CMYK").save(tmp_path / f"{i}.tif")
+    lines = harness.run("0.tif", "1.tif", "--stack", "mean", "out.tif", cwd=tmp_path).err.splitlines()
+    assert sorted(line.split(": warning: is CMYK")[0] for line in lines) == ["climg: 0.tif", "climg: 1.tif"], lines
+
+
+@pytest.mark.parametrize("value, covered", [("180,size=50x40", np.s_[5:-5, 5:-5]), ("90,size=40x40", np.s_[:, 5:-5])])
+def test_pixels_beyond_quarter_turns(tmp_path, value, covered):
+    """They are missing, as with other angles, and not black."""
+    samples = np.full((2, 30, 40, 3), 200, np.uint8)
+    harness.run(*write(tmp_path, samples), "--rotate", value, "--stack", "mean", tmp_path / "out.tiff")
+    out = read(tmp_path / "out.tiff")
+    expected = np.zeros((40, out.shape[1], 4), np.uint8)
+    expected[covered] = 200, 200, 200, 255
+    assert np.array_equal(out, expected)

@@ -306,3 +306,24 @@ def test_steps_of_a_million_pixels(tmp_path, rng, monkeypatch, form):
     harness.run("-m", "buffer", tmp_path / "in.tif", "--warp", "1118481.07 0 0 0 1 0,size=2x2,antialias=no,outside=edge",
                 tmp_path / "out.tif")
     assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), samples[:, [0, -1]])
+
+
+@WAYS
+@pytest.mark.parametrize("name", ["bicubic", "bilinear", "lanczos"])
+def test_whole_steps_copy(tmp_path, rng, monkeypatch, name, form):
+    """NaN and infinite samples move and do not spread."""
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    samples = harness.random_samples(rng, Shape(41, 33, 1, "float32"))
+    samples[20, 20], samples[9, 30] = np.nan, np.inf
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run("in.tif", "--warp", f"1 0 2 0 1 -3,filter={name}", "out.tif", cwd=tmp_path)
+    expected = np.zeros_like(samples)
+    expected[3:, :-2] = samples[:-3, 2:]
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("option", ["--warp=1.0.0,0,0,1,0", "--warp=1 0 0-5 0 1", "--warp=0x1 0 0 0 1 0", "--scale=0x2", "--scale=1/0x2", "--resize=0x10%"])
+def test_numbers_that_run_together(tmp_path, rng, option):
+    """A missing separator is no separator, and hexadecimal numbers are none."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(9, 8, 1, "uint8")))
+    assert option.split("=")[0] in harness.run("in.tif", option, "out.tif", cwd=tmp_path, status=2).err

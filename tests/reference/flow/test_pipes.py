@@ -52,3 +52,14 @@ def test_change_of_format(tmp_path, rng):
     harness.pngfile.write_png(tmp_path / "in.png", samples)
     harness.run_shell("climg -f tiff < in.png | climg --format=png > out.png", cwd=tmp_path)
     assert np.array_equal(harness.read_samples(tmp_path / "out.png"), samples)
+
+
+@pytest.mark.parametrize("name", ["/dev/fd/1", "/proc/self/fd/1", "/dev/stdout"])
+@pytest.mark.parametrize("form", ["ppm", "tif"])  # a TIFF is first collected in a temporary file
+def test_names_of_stdout(tmp_path, rng, name, form):
+    """What was written to the file before and what comes after stays."""
+    samples = harness.random_samples(rng, Shape(12, 9, 3, "uint8"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run_shell(f"climg in.tif -f {form} > whole", cwd=tmp_path)
+    harness.run_shell(f"{{ echo before; climg in.tif -f {form} -o {name}; echo after; }} > all", cwd=tmp_path)
+    assert (tmp_path / "all").read_bytes() == b"before\n" + (tmp_path / "whole").read_bytes() + b"after\n"

@@ -213,3 +213,10 @@ def test_pictures_of_a_stack_are_verified(tmp_path, rng):
             matrices = (tmp_path / "m.csv").read_text() if "m.csv" in chain[-1] else ""
             results.append((harness.read_tiff(tmp_path / "out.tif").tobytes(), matrices))
         assert results[0] == results[1], chain
+
+
+@pytest.mark.parametrize("share", ["0", "200"])
+def test_a_wrong_share_gets_no_guess(tmp_path, share):
+    """0x would be the name of a device."""
+    done = harness.run(f"--verify={share}", "in.png", "--blur", "2", "out.png", cwd=tmp_path, status=2)
+    assert done.err == f"climg: --verify {share}: not a percentage above 0 and up to 100\n"

@@ -410,3 +410,25 @@ def test_texts_that_repeat_exif(tmp_path, options, lost):
     made = set(pngfile.read_png(tmp_path / "out.png").texts()) - {"Software"}
     assert made == (set(texts) | {"Raw profile type 8bim"}) - lost
     assert ("texts that repeat EXIF" in said) == bool(REPEATED & lost)
+
+
+@pytest.mark.parametrize("unit", ["cm", "um"])
+@pytest.mark.parametrize("stages, dots", [([], 120), (["--scale", "1/2"], 60)])
+def test_imagej_in_centimetres(tmp_path, rng, unit, stages, dots):
+    """ImageJ takes the unit of its description for that of the number in the tag."""
+    tifffile.imwrite(tmp_path / "in.tif", noise(rng, 3, 40, 60), imagej=True, resolution=(120, 120), resolutionunit=3,
+                     metadata={"axes": "ZYX", "unit": unit})
+    harness.run(tmp_path / "in.tif", *stages, tmp_path / "out.tif")
+    with tifffile.TiffFile(tmp_path / "out.tif") as tiff:
+        tags = tiff.pages[0].tags
+        assert tiff.imagej_metadata["unit"] == unit
+        assert (tags["XResolution"].value, int(tags["ResolutionUnit"].value)) == ((dots, 1), 3)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bool", "float32"])
+def test_ome_of_converted_samples(tmp_path, rng, dtype):
+    """Doubles become floats, and bits bytes: the type in the description is no longer true."""
+    stack = noise(rng, 3, 40, 64).astype(dtype)
+    tifffile.imwrite(tmp_path / "in.ome.tif", stack, photometric="minisblack", ome=True, metadata={"axes": "ZYX"})
+    harness.run(tmp_path / "in.ome.tif", tmp_path / "out.ome.tif")
+    assert (DESCRIPTION in harness.tiff_tags(tmp_path / "out.ome.tif")) == (dtype == "float32")

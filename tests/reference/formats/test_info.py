@@ -253,3 +253,11 @@ def test_measuring_a_pipe_and_other_files(tmp_path):
     assert found["noise"] is None and found["sharpness"] is None and found["clipped"] == {"black": [], "white": []}
     harness.run(picture, "--crop", "1x1+0+0", tmp_path / "dot.png")
     assert measure(tmp_path / "dot.png")["sharpness"] is None
+
+
+def test_real_bits_beside_opaque_alpha(tmp_path, rng):
+    """The lowest bits of alpha are 1, those of colours 0, and none of them changes."""
+    samples = (rng.integers(0, 4096, (40, 50, 4)) << 4).astype(np.uint16)
+    samples[..., 3] = 65535
+    harness.write_tiff(tmp_path / "a.tif", samples)
+    assert measure(tmp_path / "a.tif")["real_bits"] == 12

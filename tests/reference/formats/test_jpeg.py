@@ -259,3 +259,25 @@ def test_has_one_page(tmp_path, rng):
     for page in ("2", "2-3"):
         assert "there is no page 2; a JPEG has one" in harness.run(tmp_path / "in.jpg", "--page", page, tmp_path / "none.png", status=1).err
     assert not (tmp_path / "none.png").exists()
+
+
+def test_depth_8_is_no_reason_to_code_again(tmp_path, rng):
+    data = jpegfile.encode(jpegfile.picture(rng, 32, 48), quality=33)
+    (tmp_path / "in.jpg").write_bytes(data)
+    harness.run("--depth", "8", tmp_path / "in.jpg", tmp_path / "out.jpg")
+    assert (tmp_path / "out.jpg").read_bytes() == data
+    said = harness.run("-v", "-y", "--depth", "8", tmp_path / "in.jpg", "--rotate", "90", tmp_path / "out.jpg").err
+    assert "is written without being coded again" in said
+
+
+def test_gray_with_sampling_factors_is_turned_without_being_coded_again(tmp_path, rng):
+    """Of one component an MCU is a block, whatever the factors are."""
+    data = bytearray(jpegfile.encode(jpegfile.picture(rng, 24, 40, 1)))
+    data[data.index(b"\xff\xc0") + 11] = 0x22
+    before = jpegfile.decode(bytes(data)).astype(int)
+    (tmp_path / "in.jpg").write_bytes(data)
+    for turn, degrees in enumerate(("90", "180", "270"), 1):
+        said = harness.run("-v", "-y", tmp_path / "in.jpg", "--rotate", degrees, tmp_path / "out.jpg").err
+        assert "is written without being coded again" in said, degrees
+        after = jpegfile.decode((tmp_path / "out.jpg").read_bytes())
+        assert np.abs(after - np.rot90(before, -turn)).max() <= 4, degrees

@@ -235,3 +235,12 @@ def test_says_the_size_of_the_file(tmp_path, rng):
     assert "decoded 331 of 331 rows" in harness.run(*words, tmp_path / "none.jpg", status=1).err
     (tmp_path / "in.jpg").write_bytes(data[:-2])
     assert "lacks the marker at its end" in harness.run(*words, tmp_path / "out.jpg", "-y").err
+
+
+@pytest.mark.parametrize("edge", ["wrap", "zero"])
+def test_borders_without_padding(tmp_path, rng, edge):
+    """Rules that do not repeat the last pixels begin at the last pixel, not at the end of its block."""
+    (tmp_path / "in.jpg").write_bytes(jpegfile.encode(picture(rng, 115, 203), subsampling=0))
+    harness.run("in.jpg", "--scale", "1/8", "--edge", edge, "out.png", cwd=tmp_path)
+    harness.run("in.jpg", "--scale", "1/8,full=yes", "--edge", edge, "whole.png", cwd=tmp_path)
+    assert np.abs(read(tmp_path / "out.png") - read(tmp_path / "whole.png")).max() <= 3

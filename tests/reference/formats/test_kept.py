@@ -344,3 +344,25 @@ def test_many_items(tmp_path):
     assert time.monotonic() - since < 10
     assert "texts beyond the limit" in said
     assert len(pngfile.read_png(tmp_path / "out.png").texts()) in (1024, 1025)
+
+
+@pytest.mark.parametrize("nodata, expected", [("-1.7976931348623157e+308", "-inf"), ("1e300", "inf"), ("-9999", "-9999"), ("nan", "nan")])
+def test_nodata_of_doubles(tmp_path, nodata, expected):
+    """Samples beyond the range of floats become infinite, and nodata with them."""
+    samples = np.ones((4, 5))
+    samples[2, 3] = float(nodata)
+    tifffile.imwrite(tmp_path / "in.tif", samples, metadata=None, extratags=[(NODATA, "s", 0, nodata, True)])
+    harness.run(tmp_path / "in.tif", tmp_path / "out.tif")
+    assert harness.tiff_tags(tmp_path / "out.tif")[NODATA] == expected
+    assert np.array_equal(tifffile.imread(tmp_path / "out.tif") == float(expected), samples == float(nodata))
+
+
+@pytest.mark.parametrize("names", [["a.png"], ["a.png", "b.jpg"]], ids=["one", "several"])
+def test_in_place_keeps_the_format_of_the_name(tmp_path, names):
+    for name in names:
+        Image.new("RGB", (8, 8), "red").save(tmp_path / name)
+    before = {name: (tmp_path / name).read_bytes() for name in names}
+    done = harness.run(*names, "-f", "jpg", "--in-place", cwd=tmp_path, status=2)
+    assert done.err == "climg: a.png: --in-place keeps this name, which is not JPEG's; leave --format out\n"
+    assert {name: (tmp_path / name).read_bytes() for name in names} == before
+    harness.run("a.png", "-f", "png", "--invert", "--in-place", cwd=tmp_path)

@@ -77,3 +77,15 @@ def test_every_threshold_in_slices_and_groups(tmp_path, rng, type):
         for name in "ab":
             expected = np.asarray(Image.open(tmp_path / "eight" / f"{name}.png"))
             assert np.array_equal(np.asarray(Image.open(tmp_path / "one" / f"{name}.png")), expected > 0)
+
+
+def test_advice_for_alpha(tmp_path, rng):
+    """It works: --gray alone would keep alpha."""
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (9, 11, 4)).astype(np.uint8))
+    said = harness.run("in.tif", "--depth", "1", "out.png", cwd=tmp_path, status=1).err
+    assert "write PNM first" in said and "--gray" not in said
+    harness.run("in.tif", "white.pnm", cwd=tmp_path)
+    harness.run("white.pnm", "--gray", "--threshold", "otsu", "--depth", "1", "out.png", cwd=tmp_path)
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (9, 11, 4)).astype(np.uint8), extrasamples=["unspecified"])
+    assert "--gray --threshold otsu" in harness.run("in.tif", "--depth", "1", "two.png", cwd=tmp_path, status=1).err
+    harness.run("in.tif", "--gray", "--threshold", "otsu", "--depth", "1", "two.png", cwd=tmp_path)

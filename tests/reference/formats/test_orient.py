@@ -157,3 +157,13 @@ def test_range_and_orientation_together(tmp_path, rng):
     harness.run(tmp_path / "in.png", "--auto-orient", "--range", "auto", tmp_path / "out.png")
     exact = (upright(samples, 6).astype(float) - 10) / 80 * 255
     assert np.abs(harness.read_samples(tmp_path / "out.png") - exact).max() < 0.51
+
+
+@pytest.mark.parametrize("orientation", [2, 3, 6, 8])
+def test_taps_along_x_of_what_is_seen(tmp_path, rng, orientation):
+    samples = harness.random_samples(rng, harness.Shape(31, 22, 1, "uint8"))
+    write(tmp_path / "in.tif", samples, orientation)
+    write(tmp_path / "seen.tif", upright(samples, orientation), 1)
+    for name in ("in", "seen"):
+        harness.run(f"{name}.tif", "--convolve", "1 2 5 / 3 1", f"{name}.out.tif", cwd=tmp_path)
+    assert np.array_equal(harness.read_tiff(tmp_path / "in.out.tif"), harness.read_tiff(tmp_path / "seen.out.tif"))

@@ -327,3 +327,13 @@ def test_unsupported(tmp_path, kind):
     result = harness.run(tmp_path / "in.tif", tmp_path / "out.tif", status=1)
     assert result.err.startswith(f"climg: {tmp_path / 'in.tif'}: ") and result.err.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.tif"]
+
+
+@pytest.mark.parametrize("page", ["2", "1-9"])
+def test_other_pages_are_not_lost_in_place(tmp_path, rng, page):
+    """They are nowhere else."""
+    write_pages(tmp_path / "in.tif", rng, 3)
+    before = (tmp_path / "in.tif").read_bytes()
+    done = harness.run("in.tif", "--invert", "--page", page, "--in-place", cwd=tmp_path, status=2)
+    assert done.err.startswith("climg: --in-place with --page would lose the other pages")
+    assert (tmp_path / "in.tif").read_bytes() == before

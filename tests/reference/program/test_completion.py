@@ -112,3 +112,13 @@ def test_shell_completes(shell, line, tmp_path, monkeypatch):
     answers = SHELLS[shell](tmp_path, line)
     assert len(answers) == 1
     assert answers[0] in (LINES[line], re.split("[=@]", LINES[line])[-1])
+
+
+def test_bash_offers_other_files_if_no_image_fits(tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "climg").symlink_to(harness.CLIMG)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    for name in ("list.txt", "photo.png", "photo.icc"):
+        (tmp_path / name).write_bytes(b"")
+    assert complete_in_bash(tmp_path, "climg --files-from li") == ["list.txt"]
+    assert complete_in_bash(tmp_path, "climg ph") == ["photo.png"]

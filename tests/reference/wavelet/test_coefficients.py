@@ -243,3 +243,31 @@ def test_flipped_bits(tmp_path, rng, compression):
         for i, page in enumerate(pages):
             writer.write(2 * page, description=texts[0] if i == 0 else None, metadata=None, contiguous=False)
     harness.run(tmp_path / "own.tif", "--inverse-wavelet", tmp_path / "out.tif")
+
+
+def test_orientation(tmp_path, rng):
+    """Coefficients of a picture that is stored on its side: what --inverse-wavelet makes of them is turned as the picture would be."""
+    upright = rng.integers(0, 256, (40, 48), np.uint8)
+    stored = np.ascontiguousarray(np.rot90(upright))
+    tifffile.imwrite(tmp_path / "side.tif", stored, photometric="minisblack", extratags=[(274, "H", 1, 6, True)])
+    tifffile.imwrite(tmp_path / "upright.tif", upright, photometric="minisblack")
+    for name in ("side", "upright"):
+        harness.run(f"{name}.tif", "--wavelet=2", f"{name}-levels.tif", cwd=tmp_path)
+    for inputs, stages, expected in ((["side-levels.tif"], ["--crop", "20x10+5+7"], upright[7:17, 5:25]),
+                                     (["side-levels.tif"], ["--auto-orient"], upright),
+                                     (["upright-levels.tif", "side-levels.tif"], ["--stack", "mean"], upright),
+                                     (["side-levels.tif"], ["--stored-orientation", "--crop", "20x10+5+7"], stored[7:17, 5:25]),
+                                     (["side-levels.tif"], [], stored)):
+        harness.run("-y", *inputs, "--inverse-wavelet", *stages, "out.tif", cwd=tmp_path)
+        assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), expected), stages
+
+
+def test_measured_stages(tmp_path, rng):
+    """--trim reads all pages of a coefficient file, as --inverse-wavelet does; a pipe, too."""
+    picture = np.full((40, 48), 255, np.uint8)
+    picture[7:17, 5:25] = rng.integers(0, 100, (10, 20))
+    tifffile.imwrite(tmp_path / "in.tif", picture, photometric="minisblack")
+    harness.run("in.tif", "--wavelet=2", "levels.tif", cwd=tmp_path)
+    for name, stdin in (("levels.tif", None), ("-", (tmp_path / "levels.tif").read_bytes())):
+        harness.run("-y", name, "--inverse-wavelet", "--trim", "out.tif", cwd=tmp_path, stdin=stdin)
+        assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), picture[7:17, 5:25])
