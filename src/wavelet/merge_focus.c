@@ -76,7 +76,7 @@ static enum status focus_add(void *state, struct run *run, const void *samples, 
     return merge_store_add(state, run, samples, error);
 }
 
-/* A cell that two pictures cover. */
+/* A cell in which two pictures cover as many pixels. */
 struct focus_ratio {
     double ratio, weight; /* weight: brightness of the darker one */
 };
@@ -96,8 +96,8 @@ static double focus_ratio_of(const struct focus_brightness *first, const struct 
     double total = 0, sum = 0, quartiles[3] = {1, 1, 1};
     for (size_t i = 0; i < CELLS * CELLS; i++) {
         const double a = first->sums[i] / first->counts[i], b = other->sums[i] / other->counts[i];
-        if (!(a > 0 && b > 0 && isfinite(a) && isfinite(b))) /* dark, or not covered */
-            continue;
+        if (first->counts[i] != other->counts[i] || !(a > 0 && b > 0 && isfinite(a) && isfinite(b)))
+            continue; /* not covered alike, or dark */
         ratios[count] = (struct focus_ratio){b / a, fmin(a, b)};
         total += ratios[count++].weight;
     }
