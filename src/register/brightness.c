@@ -76,11 +76,14 @@ static void convert_row(const struct image_info *info, bool linear, const void *
     const size_t width = info->width, channels = (size_t)info->channels;
     const bool needs_multiply = info->alpha && !info->premultiplied;
     for (size_t x = 0; x < width; x += PIXELS_AT_ONCE) {
-        const size_t count = width - x < PIXELS_AT_ONCE ? width - x : PIXELS_AT_ONCE;
+        size_t count = PIXELS_AT_ONCE;
+        if (count > width - x)
+            count = width - x;
         sample_values(info->type, row, x * channels, count * channels, pixels);
-        for (size_t i = 0; needs_multiply && i < count; i++)
-            for (size_t c = 0; c + 1 < channels; c++)
-                pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
+        if (needs_multiply)
+            for (size_t i = 0; i < count; i++)
+                for (size_t c = 0; c + 1 < channels; c++)
+                    pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
         if (linear)
             encode_pixels(pixels, count, channels, info->alpha);
         set_values(pixels, channels, info->alpha, count, values + x, weights + x);
