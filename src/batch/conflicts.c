@@ -320,8 +320,8 @@ static enum status add_read_path(struct claim_set *set, const char *path, const 
 }
 
 /* Adds a file that is written: its name, and its inode if it exists. Several outputs may go to one device,
- * such as /dev/null, but only one to stdout. Sets *is_duplicate if an earlier job
- * converts the same input to it. */
+ * such as /dev/null, but only one to stdout. Sets *is_duplicate if an earlier job converts the same
+ * input to it. */
 static enum status add_written(struct claim_set *set, const char *path, struct claim claim,
                                bool *is_duplicate, struct error *error)
 {

@@ -471,9 +471,7 @@ struct conversion job_input_conversion(const struct job *job, const struct worke
         job_has_stages(job) && !(job_is_stack_input(job) && job_keeps_samples(job, worker));
     /* Without stages, or if they only move pixels, colours are not multiplied by alpha, so that they stay
      * unchanged even if alpha is 0. */
-    bool is_multiplied = has_stages && job->merge_step;
-    for (size_t i = 0; has_stages && i < job->chain.count; i++)
-        is_multiplied = is_multiplied || !step_caps(&job->chain.steps[i]).lossless_move;
+    const bool is_multiplied = has_stages && (job->merge_step || !chain_caps(&job->chain).lossless_move);
     const bool stays_float = sample_is_float(in->type) && sample_is_float(job_output_type(job, worker));
     struct shape shape = job_shape(job);
     shape.linear = worker->context->settings->linear;

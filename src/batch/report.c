@@ -308,7 +308,7 @@ void results_add(struct results *results, struct job *job, const struct result *
         results->failed++;
         if (results->several && !(results->is_stopped && result->error.scope != SCOPE_FILE))
             results_print(results, &result->error);
-        /* Of failures that end the work, keep the first: it is the reason why files are not tried. */
+        /* Keep the first failure that ends the work: it is the reason why files are not tried. */
         if (!results->is_stopped) {
             results->last_failure = result->error;
             results->last_failure_status = result->status;

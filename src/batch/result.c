@@ -133,8 +133,8 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     /* Lower slices would need less memory, unless slices are mostly halo. */
     result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice_rows : 0;
 
-    /* Add to the sums over pages. Values of four bytes passed through floats if
-     * the input was read as floats, or if stages do more than move samples. */
+    /* Add to the sums over pages. Values of four bytes passed through floats if the input was read as floats,
+     * or if stages do more than move samples. */
     result->pixels += (uint64_t)in.width * (uint64_t)in.height;
     result->output_type = page->out.type;
     result->conversion_clips =

@@ -104,7 +104,7 @@ size_t chain_find_merge(const struct chain *chain, size_t first)
 
 struct stage_caps chain_caps(const struct chain *chain)
 {
-    struct stage_caps all = {.file = NULL};
+    struct stage_caps all = {.lossless_move = true};
     for (size_t i = 0; i < chain->count; i++) {
         const struct stage_caps caps = step_caps(&chain->steps[i]);
         all.new_geometry |= caps.new_geometry;
@@ -113,6 +113,7 @@ struct stage_caps chain_caps(const struct chain *chain)
         all.needs_space |= caps.needs_space;
         all.needs_upright |= caps.needs_upright;
         all.large_halo |= caps.large_halo;
+        all.lossless_move &= caps.lossless_move;
     }
     return all;
 }

@@ -63,12 +63,11 @@ size_t chain_find_merge(const struct chain *chain, size_t first);
 struct stage_caps step_caps(const struct step *step);
 
 /* True if the step needs a measurement of the page (struct measurement), after which another stage replaces
- * it.
- */
+ * it. */
 bool step_is_measured(const struct step *step);
 
 /* Returns capabilities of the chain: new_geometry, new_values, amplifies, needs_space, needs_upright and
- * large_halo are set if one of its stages has them; all others are zero. */
+ * large_halo are set if one of its stages has them, lossless_move if all have it; all others are zero. */
 struct stage_caps chain_caps(const struct chain *chain);
 
 /* True if a stage has that name. */

@@ -225,7 +225,7 @@ static struct slice_bounds find_bounds(const struct plan *plan, const struct run
     bounds.least = bounds.has_large_halo ? halo * 3 / 7 : 2 * halo;
     if (!bounds.has_large_halo && plan->chain->count > first &&
         step_caps(&plan->chain->steps[first]).gathers) {
-        /* Of the rows after the first stage at most a third are halo. */
+        /* At most a third of the rows after the first stage are halo. */
         const int rest = 2 * find_halo(plan, first + 1);
         bounds.least = rest > halo * 3 / 7 ? rest : halo * 3 / 7;
     }

@@ -193,9 +193,8 @@ static struct window_x find_window_x(const struct filter *along_x)
  * product_gpu.cl is as fast. */
 enum { MAX_REACH = 32 };
 
-/* An axis must have at least this many samples more than taps. Then a wrapped axis has
- * wrapping windows (axis.c). Otherwise the windows at its ends contain the whole axis, which does not fit
- * into a tile. */
+/* An axis must have at least this many samples more than taps. Then a wrapped axis has wrapping windows
+ * (axis.c). Otherwise the windows at its ends contain the whole axis, which does not fit into a tile. */
 enum { BORDER_SAMPLES = 40 };
 
 /* True if kernels/filter_gpu.cl can compute the product. */
