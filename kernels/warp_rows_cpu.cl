@@ -27,8 +27,9 @@
 #define TILE_COLUMNS 32
 #define TILE_ROWS    20
 
-/* Prefetches a cache line. OpenCL's prefetch() does nothing in PoCL 3.1. */
-#if __has_builtin(__builtin_prefetch)
+/* Prefetches a cache line. OpenCL's prefetch() does nothing in PoCL 3.1. Other targets have address spaces, which
+ * __builtin_prefetch() does not take. */
+#if defined __x86_64__ || defined __aarch64__
 #define PREFETCH(p) __builtin_prefetch((const void *)(size_t)(p))
 #else
 #define PREFETCH(p)
