@@ -219,9 +219,12 @@ static void append_guess(const struct option *option, const char *text, struct e
     if ((strcmp(simple, text) != 0 && accept_guess(option, simple, error)) ||
         (isdigit((unsigned char)text[0]) && !option->optional && accept_guess(option, width, error)))
         return;
-    /* 16bit -> 16 */
+    /* 16bit -> 16, 90% -> 90 */
     const char *rest = simple;
-    if (text_parse_real(&rest, &value) && (isalpha((unsigned char)rest[0]) || rest[0] == '%') &&
+    const bool is_percentage =
+        option->type == OPTION_INTEGER || option->max == 100; /* else 50% may mean 0.5 */
+    if (text_parse_real(&rest, &value) &&
+        (isalpha((unsigned char)rest[0]) || (rest[0] == '%' && is_percentage)) &&
         strpbrk(rest, "0123456789") == NULL) {
         simple[rest - simple] = '\0';
         accept_guess(option, simple, error);

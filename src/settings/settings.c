@@ -275,7 +275,8 @@ const struct option global_options[] = {
      .parse = parse_format, .print = print_format,
      .help = "output format; by default from the output's name, else the input's"},
     {.name = "depth", .type = OPTION_CHOICE, FIELD(depth), .choices = "|8|16|float|1", .effect = EFFECT_OUTPUT,
-     .help = "output samples; by default as the input; 1: a bit for each pixel, after --threshold, in PNG, PBM and, as CCITT G4, TIFF"},
+     .help = "output samples; by default as the input (palettes and bits become 8 bit); 1: a bit for each pixel of a picture of black and "
+             "white alone, as --threshold makes it, in PNG, PBM and, as CCITT G4, TIFF"},
     {.name = "range", .type = OPTION_CUSTOM, FIELD(range), .choices = "auto", .value = "MIN,MAX|auto",
      .parse = parse_range, .print = print_range, .effect = EFFECT_OUTPUT,
      .help = "the input's values that become black and full scale; auto: its smallest and largest value"},
@@ -317,8 +318,7 @@ const struct option global_options[] = {
      .modes = MODES_OF_FILES,
      .help = "the names of --files-from end in NUL, as find -print0 and sort -z write them"},
     {.name = "yes", .letter = 'y', .type = OPTION_FLAG, FIELD(yes),
-     .help = "go ahead in two doubtful cases: climg a.jpg b.jpg --blur 2 overwrites b.jpg if it exists; with --in-place "
-             "the last of several names may be folder/"},
+     .help = "overwrite an existing b.jpg in climg a.jpg b.jpg --blur 2; with --in-place accept folder/ as the last of several names"},
     {.name = "in-place", .type = OPTION_FLAG, FIELD(in_place),
      .help = "replace each input once its output is complete; every name is an input and must exist"},
     {.name = "recursive", .letter = 'r', .type = OPTION_FLAG, FIELD(recursive),
@@ -343,7 +343,7 @@ const struct option global_options[] = {
     {.name = "memory-limit", .type = OPTION_SIZE, FIELD(memory_limit), .min = 1, .max = INFINITY,
      .value = "SIZE",
      .modes = MODE_CONVERT | MODE_MEASURE,
-     .help = "limit of climg's memory for pixels, in addition to the OpenCL driver's memory: 512M, 2G"},
+     .help = "limit of climg's memory for pixels, in bytes or as 512M, 2G; the OpenCL driver takes memory in addition"},
     {.name = "only", .type = OPTION_CUSTOM, FIELD(only), .words = format_extensions, .value = "FORMAT[,FORMAT]...",
      .parse = parse_only, .print = print_only,
      .modes = MODES_OF_FILES,

@@ -77,7 +77,8 @@ static const struct option options[] = {
      .offset = offsetof(struct stack_params, merge.edges),
      .fallback = "fill",
      .choices = MERGE_EDGES_CHOICES,
-     .help = "pixels that no picture covers are transparent (NaN in floats without alpha), or cut off"},
+     .help = "pixels that no picture covers, or with focus not all, are transparent (NaN in floats without "
+             "alpha), or cut off"},
     {.name = "pages",
      .type = OPTION_YES_NO,
      .offset = offsetof(struct stack_params, pages),
@@ -157,35 +158,38 @@ static enum status run_stack(struct run *run, const void *params, const struct v
 const struct stage stage_stack = {
     .name = "stack",
     .brief = "merge many pictures into one: mean, median, sum, ...",
-    .manual = "Merges all inputs of the command into one output. Stages before it work on each input, stages "
-              "after it on the result. Inputs must have one size, number of channels and sample type when "
-              "they are merged, in the order in which they are named; the output is a file, not a folder, "
-              "and has the first input's metadata.\n\n"
-              "mean averages noise away: with N pictures it is 1/sqrt(N) as strong. median also removes what "
-              "is in less than half of the pictures, such as people who walk by. sigma=K, 2 to 3 for "
-              "instance, is between the two, and wants five pictures or more: samples further than K "
-              "standard deviations from the median are rejected, twice, and the mean of the others is taken; "
-              "-v and --report say how many were. max and min keep the lightest and the darkest sample of "
-              "each channel. sum exceeds full scale; a TIFF with --depth float keeps it.\n\n"
-              "focus merges pictures of different focus into one that is sharp everywhere, by the dual-tree "
-              "complex wavelet transform: for each place, size and direction of detail the picture with the "
-              "most detail counts, and pictures count alike where they differ by noise alone. All are made "
-              "equally bright before. The noise is estimated from the picture with the least detail, or "
-              "given by noise=N. "
-              "--align middle comes before it, as each focus has another scale. edges=crop leaves what all "
-              "pictures cover. depth=FILE shows which input is the sharpest at each pixel.\n\n"
-              "Pixels do not count that are transparent or have a NaN (with focus also an infinity), so that "
-              "a mean is the one of the "
-              "pictures that cover the pixel. Pixels that no picture covers become transparent, or NaN in "
-              "floats without alpha; edges=crop cuts the result to the largest rectangle without such "
-              "pixels. Colours are multiplied by alpha before they are merged; alpha is merged like a "
-              "colour, but the sum's is the mean.\n\n"
-              "Sums of 8 and 16 bit are exact; others are doubles, added in the order of the inputs. With "
-              "--linear, light is merged. A picture that fails is left out with a warning, unless "
-              "strict=yes; one of another size ends the work. mean, max, min and sum decode each input once "
-              "and keep one picture of 32-bit or 64-bit sums in memory. median and sigma=K keep all pictures "
-              "in a temporary file (TMPDIR) and need little memory for any number of them. --report has a "
-              "line for each input, and one for the result, whose input is null.",
+    .manual =
+        "Merges all inputs of the command into one output. Stages before it work on each input, stages "
+        "after it on the result. Inputs must have one size, number of channels and sample type when "
+        "they are merged, in the order in which they are named; the output is a file, not a folder, "
+        "and has the first input's metadata.\n\n"
+        "mean averages noise away: with N pictures it is 1/sqrt(N) as strong. median also removes what "
+        "is in less than half of the pictures, such as people who walk by. sigma=K, 2 to 3 for "
+        "instance, is between the two, and wants five pictures or more: samples further than K "
+        "standard deviations from the median are rejected, twice, and the mean of the others is taken; "
+        "-v and --report say how many were. max and min keep the lightest and the darkest sample of "
+        "each channel. sum exceeds full scale; a TIFF with --depth float keeps it.\n\n"
+        "focus merges pictures of different focus into one that is sharp everywhere, by the dual-tree "
+        "complex wavelet transform: for each place, size and direction of detail the picture with the "
+        "most detail counts, and pictures count alike where they differ by noise alone. All are made "
+        "equally bright before. The noise is estimated from the picture with the least detail, or "
+        "given by noise=N. "
+        "--align middle comes before it, as each focus has another scale. Here edges=crop leaves what all "
+        "pictures cover. depth=FILE shows which input is the sharpest at each pixel.\n\n"
+        "Pixels do not count that are transparent or have a NaN (with focus also an infinity), so that "
+        "a mean is the one of the "
+        "pictures that cover the pixel. Pixels that no picture covers become transparent, or NaN in "
+        "floats without alpha; edges=crop cuts the result to the largest rectangle in which at least one "
+        "picture covers each pixel. Colours are multiplied by alpha before they are merged; alpha is merged "
+        "like a "
+        "colour, but the sum's is the mean.\n\n"
+        "Sums of 8 and 16 bit are exact; others are doubles, added in the order of the inputs. With "
+        "--linear, light is merged. A picture that fails is left out with a warning, and "
+        "the exit status is 0; with strict=yes it ends the work, as one of another size always does. mean, "
+        "max, min and sum decode each input once "
+        "and keep one picture of 32-bit or 64-bit sums in memory. median and sigma=K keep all pictures "
+        "in a temporary file (TMPDIR) and need little memory for any number of them. --report has a "
+        "line for each input, and one for the result, whose input is null.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct stack_params),

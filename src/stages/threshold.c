@@ -138,7 +138,7 @@ static const struct example examples[] = {
     {"climg samples/cells.png --gray --threshold otsu mask.png", "objects and background"},
     {"climg samples/page.jpg --gray --threshold sauvola,radius=15,k=0.1 page.png", "a page in uneven light"},
     {"climg samples/page.jpg --gray --invert --threshold wolf,k=0.5,invert=yes page.png",
-     "light text on a dark page"},
+     "light text on a dark page, which --invert makes here"},
     {NULL, NULL},
 };
 

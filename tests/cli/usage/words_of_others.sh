@@ -1,6 +1,6 @@
 # Options of other programs, and the hints on them.
 for words in "--negate" "--threads 4" "-denoise" "-format png" "--overwrite" "--unsharp-mask 1" "--usage" \
-    "--grayscale" "--mirror h" "--scale 2x" "--scale 50%" "--scale 3" "--blur 2px" "--blur 1.5x" "--blur 1,5" "--rotate 3,5" "--denoise=0x20" "--convolve 1,1/1e-40,1e-40" "--output" "-q 90" \
+    "--grayscale" "--greyscale" "--frame 10" "--saturation 2" "--mirror h" "--scale 2x" "--scale 50%" "--scale 3" "--blur 2px" "--blur 1.5x" "--blur 1,5" "--rotate 3,5" "--denoise=0x20" "--convolve 1,1/1e-40,1e-40" "--output" "-q 90" \
     "--gamma 2" "--sobel" "--normalize" "--brightness 10" "--contrast 10" "--pad 10" "--background 5,light" "--levels 5" \
     "--crop 10" "--crop inside" "--extend 10" "--median 5x5" "--denoise=high" "--rank 3x3,percent=20" "--crop 10x10+1+1,gravity=north"; do
     climg a.png $words b.png
