@@ -96,9 +96,8 @@ static void warn_of_values(const struct job *job, double full_scale, int bits, s
         char text[128];
         const struct step *step = &job->chain.steps[i];
         const struct stage_caps caps = step_caps(step);
-        const bool is_for_fewer_bits =
-            full_scale > narrow && caps.largest_value > 1 && caps.largest_value <= narrow;
-        if (!caps.has_suspect_fraction && !is_for_fewer_bits && caps.largest_value <= 2 * full_scale)
+        const double least = full_scale > narrow ? narrow : 1;
+        if (caps.largest_value <= 0 || (caps.largest_value > least && caps.largest_value <= 2 * full_scale))
             continue;
         snprintf(text, sizeof text,
                  "--%s takes sample values from 0 to %.15g; did you mean percent, as in 50%%?",

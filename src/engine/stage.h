@@ -190,12 +190,9 @@ struct stage_caps {
     /* Output values may exceed the range of the input values, so clipping is counted. */
     bool amplifies;
 
-    /* A sample value or percentage among the parameters (struct amount, filters/histogram.h) is between 0
-     * and 1. Unless samples are floats, the user is warned that it is no fraction of full scale. */
-    bool has_suspect_fraction;
-
-    /* Largest parameter that is a sample value, in units of the file; 0: none. The user is warned if it fits
-     * another number of bits than the file's samples have. */
+    /* Largest parameter that is a sample value, in units of the file and without its sign; 0: none. Unless
+     * samples are floats, the user is warned if it looks like a fraction of full scale, as it is at most 1,
+     * or if it fits another number of bits than the file's samples have. */
     double largest_value;
 
     /* Results depend on the colour space of the file (shape.space). */

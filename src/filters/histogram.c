@@ -46,11 +46,6 @@ bool amount_parse(const char **text, struct amount *amount)
     return true;
 }
 
-bool amount_is_fraction(const struct amount *amount)
-{
-    return !amount->percent && amount->number >= 0 && amount->number <= 1;
-}
-
 void amount_print(FILE *file, const struct amount *amount)
 {
     print_real(file, amount->number);
@@ -71,24 +66,6 @@ bool amounts_parse(const char *text, struct amounts *amounts)
         text += more;
     }
     return !more && *text == '\0';
-}
-
-double amounts_largest(const struct amounts *amounts)
-{
-    double largest = 0;
-    for (int i = 0; i < amounts->count; i++)
-        if (!amounts->items[i].percent)
-            largest = fmax(largest, amounts->items[i].number);
-    return largest;
-}
-
-void amounts_print(FILE *file, const struct amounts *amounts)
-{
-    fputs(amounts->count == 0 ? "auto" : "", file);
-    for (int i = 0; i < amounts->count; i++) {
-        fputs(i > 0 ? "," : "", file);
-        amount_print(file, &amounts->items[i]);
-    }
 }
 
 float amount_value(const struct shape *shape, const struct amount *amount)
@@ -116,8 +93,7 @@ static int histogram_spacing(const struct shape *shape)
     return bin_count(shape) + EXTRA_WORDS;
 }
 
-/* Returns the number of histograms: one, or one for each colour channel. */
-static int histogram_count(const struct histogram_search_params *search, const struct shape *shape)
+int histogram_count(const struct histogram_search_params *search, const struct shape *shape)
 {
     return search->each ? shape->channels - shape->alpha : 1;
 }
@@ -270,22 +246,63 @@ static bool needs_analysis(const void *params, const struct shape *in)
 const struct analysis histogram_analysis = {needs_analysis, rows_same, histogram_begin, histogram_add,
                                             histogram_end};
 
-void histogram_report(struct run *run, const char *stage, const struct histogram_search_params *search,
-                      const struct value *in, const float found[8], int numbers)
+/* ---------------------------------------------------------------- numbers of a stage */
+
+void histogram_print_given(FILE *file, const void *params)
 {
-    const struct shape *shape = &in->shape;
-    const double scale = shape->full - shape->zero;
-    char text[sizeof run->results.text] = "";
-    text_append(text, sizeof text, "--%s", stage);
-    for (int i = 0; i < numbers * histogram_count(search, shape); i++)
-        text_append(text, sizeof text, "%c%.6g", i == 0 ? ' ' : ',',
-                    shape->zero + scale * found[2 * (i / numbers) + i % numbers]);
+    const struct amounts *given = &((const struct histogram_search_params *)params)->given;
+    fputs(given->count == 0 ? "auto" : "", file);
+    for (int i = 0; i < given->count; i++) {
+        fputs(i > 0 ? "," : "", file);
+        amount_print(file, &given->items[i]);
+    }
+}
+
+void histogram_find_ends(const void *params, const struct histogram *histogram, float found[2])
+{
+    histogram_ends(histogram, ((const struct histogram_search_params *)params)->clip.number, found);
+}
+
+struct stage_caps histogram_caps(const void *params)
+{
+    const struct histogram_search_params *search = params;
+    struct stage_caps caps = {.groups = !search->find, .new_values = true};
+    for (int i = 0; i < search->given.count; i++)
+        if (!search->given.items[i].percent)
+            caps.largest_value = fmax(caps.largest_value, fabs(search->given.items[i].number));
+    return caps;
+}
+
+/* Prints a value of the 0..1 scale as a sample value. */
+static void histogram_print(char text[32], const struct shape *shape, float value)
+{
+    snprintf(text, 32, "%.6g", shape->zero + (shape->full - shape->zero) * (double)value);
+}
+
+void histogram_report(struct run *run, const char *option, const struct shape *shape, const float *values,
+                      int count)
+{
+    char text[sizeof run->results.text] = "", number[32];
+    text_append(text, sizeof text, "%s", option);
+    for (int i = 0; i < count; i++) {
+        histogram_print(number, shape, values[i]);
+        text_append(text, sizeof text, "%s%s", i == 0 ? "" : ",", number);
+    }
     run_report(run, text);
+}
+
+float histogram_round(const struct shape *shape, float value)
+{
+    char number[32];
+    histogram_print(number, shape, value);
+    return shape_value(shape, strtod(number, NULL));
 }
 
 enum status histogram_search(struct run *run, const void *params, const struct value *in, float found[8],
                              struct error *error)
 {
+    if (!needs_analysis(params, &in->shape))
+        return STATUS_OK;
     const struct analysis_result *result = run_analysis_result(run, params);
     if (result) {
         memcpy(found, result->numbers, sizeof result->numbers);

@@ -22,9 +22,6 @@ struct amount {
 /* Parses "128" or "50%" and advances *text past it. Returns false if there is no number up to 1e30. */
 bool amount_parse(const char **text, struct amount *amount);
 
-/* True for a number from 0 to 1 without a percent sign: probably a mistake, unless samples are floats. */
-bool amount_is_fraction(const struct amount *amount);
-
 void amount_print(FILE *file, const struct amount *amount);
 
 /* Amounts separated by commas, or auto. */
@@ -35,11 +32,6 @@ struct amounts {
 
 /* Parses "auto" or up to 6 amounts. Returns false for any other text. */
 bool amounts_parse(const char *text, struct amounts *amounts);
-
-/* Returns the largest amount that is a sample value, or 0. */
-double amounts_largest(const struct amounts *amounts);
-
-void amounts_print(FILE *file, const struct amounts *amounts);
 
 /* Converts an amount to the 0..1 scale of the chain. Samples may be a few ulp above their exact value, so a
  * stage that compares them with the result must increase it: stages/threshold.c does, by 4 to 8 ulp. */
@@ -74,7 +66,20 @@ struct histogram_search_params {
     int each; /* 1: one histogram per colour channel; 0: one for all together */
     /* Computes one or two numbers from a histogram. NULL: the user gave the numbers, nothing is counted. */
     void (*find)(const void *params, const struct histogram *histogram, float found[2]);
+    struct amounts given; /* for histogram_print_given */
+    struct amount clip;   /* for histogram_find_ends: percent of the samples that it ignores at each end */
 };
+
+/* A `print` of the option table: prints the amounts in `given`. */
+void histogram_print_given(FILE *file, const void *params);
+
+/* A `find`: calls histogram_ends with `clip`. */
+void histogram_find_ends(const void *params, const struct histogram *histogram, float found[2]);
+
+/* Fields of the row for `given`. */
+#define HISTOGRAM_GIVEN                                                                                      \
+    .type = OPTION_CUSTOM, .offset = offsetof(struct histogram_search_params, given), .choices = "auto",     \
+    .print = histogram_print_given
 
 /* Row of the option table for channels=. `unused_callback` is its option.unused. */
 #define HISTOGRAM_CHANNELS(unused_callback)                                                                  \
@@ -85,16 +90,26 @@ struct histogram_search_params {
         .unused = (unused_callback)                                                                          \
     }
 
+/* A `caps` of stages that have no capabilities of their own: those that follow from `find` and `given`. */
+struct stage_caps histogram_caps(const void *params);
+
 /* Set as `analysis` of a stage that searches histograms. */
 extern const struct analysis histogram_analysis;
 
-/* Adds the result to the text of -v and --report, once per page. `numbers`: how many of the two values of
- * each histogram are reported, 1 or 2. */
-void histogram_report(struct run *run, const char *stage, const struct histogram_search_params *search,
-                      const struct value *in, const float found[8], int numbers);
+/* Returns the number of histograms: one, or one for each colour channel. */
+int histogram_count(const struct histogram_search_params *search, const struct shape *shape);
 
-/* Stores the two numbers of `find` for each channel c, at found[2 * c]. They come from the analysis pass.
- * Without one `in` is the whole picture, which is counted; that waits for the device. */
+/* Adds `option`, such as "--levels ", and `count` values as sample values to the text of -v and --report,
+ * once per page. */
+void histogram_report(struct run *run, const char *option, const struct shape *shape, const float *values,
+                      int count);
+
+/* Returns the value of the six digits that histogram_report prints. */
+float histogram_round(const struct shape *shape, float value);
+
+/* Stores the two numbers of `find` for each channel c, at found[2 * c]; nothing if `find` is NULL. They come
+ * from the analysis pass. Without one `in` is the whole picture, which is counted; that waits for the device.
+ */
 enum status histogram_search(struct run *run, const void *params, const struct value *in, float found[8],
                              struct error *error);
 

@@ -15,8 +15,6 @@
 
 struct levels {
     struct histogram_search_params search; /* must be first */
-    struct amounts ends;                   /* auto, or BLACK,WHITE */
-    struct amount clip;                    /* percent of the samples that may be clipped at each end */
     double gamma;                          /* above 1 makes midtones lighter */
 };
 
@@ -34,11 +32,6 @@ static enum status parse_ends(const char *text, void *field, struct error *error
     return STATUS_OK;
 }
 
-static void print_ends(FILE *file, const void *params)
-{
-    amounts_print(file, &((const struct levels *)params)->ends);
-}
-
 /* Parses "0.1%" or "0.1", both as percent. */
 static enum status parse_clip(const char *text, void *field, struct error *error)
 {
@@ -51,24 +44,20 @@ static enum status parse_clip(const char *text, void *field, struct error *error
 
 static void print_clip(FILE *file, const void *params)
 {
-    amount_print(file, &((const struct levels *)params)->clip);
+    amount_print(file, &((const struct levels *)params)->search.clip);
 }
 
 /* Returns why a key of auto has no effect, or NULL. */
 static const char *auto_unused(const void *params)
 {
-    return ((const struct levels *)params)->ends.count == 0 ? NULL : "belongs to auto";
+    return ((const struct levels *)params)->search.given.count == 0 ? NULL : "belongs to auto";
 }
 
 static const struct option options[] = {
-    {.type = OPTION_CUSTOM,
-     .offset = offsetof(struct levels, ends),
-     .choices = "auto",
-     .value = "BLACK,WHITE|auto",
+    {HISTOGRAM_GIVEN, .value = "BLACK,WHITE|auto",
      .help = "what becomes black and what white: sample values (0 to 255 in 8 bit, 0 to 65535 in 16 bit), or "
              "percent of full scale; auto finds them",
-     .parse = parse_ends,
-     .print = print_ends},
+     .parse = parse_ends},
     {.name = "gamma",
      .type = OPTION_REAL,
      .offset = offsetof(struct levels, gamma),
@@ -79,7 +68,7 @@ static const struct option options[] = {
      .help = "above 1 makes midtones lighter, below 1 darker"},
     {.name = "clip",
      .type = OPTION_CUSTOM,
-     .offset = offsetof(struct levels, clip),
+     .offset = offsetof(struct levels, search.clip),
      .fallback = "0.1%",
      .value = "P%",
      .help = "auto: share of the samples that may become black, and the same for white",
@@ -98,17 +87,11 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Finds black and white for `auto`. */
-static void find_ends(const void *params, const struct histogram *histogram, float found[2])
-{
-    histogram_ends(histogram, ((const struct levels *)params)->clip.number, found);
-}
-
 static enum status levels_check(void *params, struct error *error)
 {
-    struct levels *levels = params;
+    struct histogram_search_params *search = params;
     (void)error;
-    levels->search.find = levels->ends.count == 0 ? find_ends : NULL;
+    search->find = search->given.count == 0 ? histogram_find_ends : NULL;
     return STATUS_OK;
 }
 
@@ -117,7 +100,7 @@ static enum status levels_shape(const void *params, const struct shape *in, stru
                                 struct error *error)
 {
     const struct levels *levels = params;
-    const struct amount *black = &levels->ends.items[0], *white = &levels->ends.items[1];
+    const struct amount *black = &levels->search.given.items[0], *white = &levels->search.given.items[1];
     (void)out;
     if (levels->search.find || amount_value(in, black) != amount_value(in, white))
         return STATUS_OK;
@@ -134,17 +117,18 @@ static enum status run_levels(struct run *run, const void *params, const struct 
     const struct planes *dst = &out->planes[0];
     float ends[8];
     cl_float4 black, gain;
-    enum status status = levels->search.find ? histogram_search(run, params, in, ends, error) : STATUS_OK;
+    enum status status = histogram_search(run, params, in, ends, error);
     if (status == STATUS_OK)
         status = run_output(run, out, error);
     if (status != STATUS_OK)
         return status;
     if (levels->search.find)
-        histogram_report(run, "levels", &levels->search, in, ends, 2);
+        histogram_report(run, "--levels ", shape, ends, 2 * histogram_count(&levels->search, shape));
     for (int c = 0; c < 4; c++) { /* dst = (src - black) * gain */
-        const float low = levels->search.find ? ends[2 * c] : amount_value(shape, &levels->ends.items[0]);
+        const float low =
+            levels->search.find ? ends[2 * c] : amount_value(shape, &levels->search.given.items[0]);
         const float high =
-            levels->search.find ? ends[2 * c + 1] : amount_value(shape, &levels->ends.items[1]);
+            levels->search.find ? ends[2 * c + 1] : amount_value(shape, &levels->search.given.items[1]);
         black.s[c] = low == high ? 0 : low;
         gain.s[c] = low == high ? 1 : 1 / (high - low);
     }
@@ -153,21 +137,6 @@ static enum status run_levels(struct run *run, const void *params, const struct 
     struct kernel_launch work = run_work(run, "point", "levels", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(black),
                   ARG(gain), ARG(exponent), ARG(channels), ARG(alpha));
-}
-
-/* Numbers from 0 to 1 are probably fractions of full scale: the pipeline warns if samples are integers. */
-static struct stage_caps levels_caps(const void *params)
-{
-    const struct levels *levels = params;
-    const struct amount *black = &levels->ends.items[0], *white = &levels->ends.items[1];
-    const bool fraction = (black->percent || amount_is_fraction(black)) && amount_is_fraction(white);
-    return (struct stage_caps){
-        .groups = !levels->search.find,
-        .new_values = true,
-        .has_suspect_fraction =
-            levels->ends.count > 0 &&
-            (fraction || (white->percent && amount_is_fraction(black) && black->number > 0)),
-        .largest_value = amounts_largest(&levels->ends)};
 }
 
 const struct stage stage_levels = {
@@ -192,6 +161,6 @@ const struct stage stage_levels = {
     .shape = levels_shape,
     .rows = rows_same,
     .analysis = &histogram_analysis,
-    .caps = levels_caps,
+    .caps = histogram_caps,
     .run = run_levels,
 };

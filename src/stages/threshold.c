@@ -422,35 +422,36 @@ static enum status run_threshold(struct run *run, const void *params, const stru
                  "yellow; for black and white put --gray before it");
     if (is_local(threshold))
         return run_in_buffers(run, threshold_windows, params, in, out, error);
-    enum status status = otsu ? histogram_search(run, params, in, found, error) : STATUS_OK;
+    enum status status = histogram_search(run, params, in, found, error);
     if (status == STATUS_OK)
         status = run_output(run, out, error);
     if (status != STATUS_OK)
         return status;
-    if (otsu)
-        histogram_report(run, "threshold", &threshold->search, in, found, 1);
     /* The user's threshold is increased by some roundings: a computed sample, such as the gray of three equal
      * channels, may be slightly above the value that it represents. */
     const float given = amount_value(&in->shape, &threshold->limit.amount);
     for (int c = 0; c < 4; c++)
         limit.s[c] = otsu ? found[2 * c] : given + fabsf(given) * 0x1p-21F;
+    if (otsu)
+        histogram_report(run, "--threshold ", &in->shape, limit.s,
+                         histogram_count(&threshold->search, &in->shape));
     struct kernel_launch work = run_work(run, "point", "threshold", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(limit),
                   ARG(channels), ARG(alpha));
 }
 
-/* A number from 0 to 1 is probably a fraction of full scale: the pipeline warns if samples are integers. */
+/* A threshold of 1 is usual for integers, so it does not count as a fraction of full scale. */
 static struct stage_caps threshold_caps(const void *params)
 {
     const struct threshold *threshold = params;
     const struct amount *amount = &threshold->limit.amount;
-    return (struct stage_caps){
-        .groups = !needs_search(threshold),
-        .new_values = true,
-        .relative_cost = is_local(threshold) ? 4 : 0,
-        .has_suspect_fraction = threshold->limit.method == NUMBER && amount_is_fraction(amount) &&
-                                amount->number > 0 && amount->number < 1,
-        .largest_value = threshold->limit.method == NUMBER && !amount->percent ? amount->number : 0};
+    return (struct stage_caps){.groups = !needs_search(threshold),
+                               .new_values = true,
+                               .relative_cost = is_local(threshold) ? 4 : 0,
+                               .largest_value = threshold->limit.method == NUMBER && !amount->percent &&
+                                                        amount->number != 1
+                                                    ? amount->number
+                                                    : 0};
 }
 
 const struct stage stage_threshold = {

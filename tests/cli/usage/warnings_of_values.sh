@@ -13,7 +13,7 @@ for stage in "--threshold 0.5" "--threshold 0.01" "--levels 0,1" "--levels 0.1,0
     climg deep.tif $stage out.tif 2>&1 | sed "s/^/$stage: /"
     climg float.tif $stage out.tif
 done
-for stage in "--threshold 0" "--threshold 1" "--threshold 50%" "--levels 0,255" "--levels 0,2" "--levels 0,100%" "--levels 5%,95%" "--levels auto" \
+for stage in "--threshold 0" "--threshold 1" "--threshold 50%" "--levels 0,255" "--levels 0,2" "--levels 0,100%" "--levels 5%,95%" "--levels 5%,0" "--negative=200,1" "--levels auto" \
     "--sharpen 0.01"; do
     climg ramp.tif $stage out.tif
 done
