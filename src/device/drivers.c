@@ -132,6 +132,7 @@ static const struct {
     {"igdrcl", "NEO_CACHE_DIR", "../neo_compiler_cache", false},
     {"Mesa", "MESA_SHADER_CACHE_DIR", "../mesa_shader_cache", false},
     {"Rusticl", "MESA_SHADER_CACHE_DIR", "../mesa_shader_cache", false},
+    {"Rusticl", "MESA_SHADER_CACHE_DIR", "../mesa_shader_cache_db", false}, /* the default of some versions */
 };
 
 /* Allows the path FOLDER/NAME. */
@@ -182,6 +183,10 @@ void drivers_allow(const struct environment *environment)
     void *context = (void *)(uintptr_t)environment; /* allow_library does not change it */
     struct error ignored = {.text = ""};
     Dl_info loader;
+
+    /* The folder of temporary files is allowed. Without TMPDIR, LLVM in AMD's driver would try TMP and TEMP.
+     */
+    setenv("TMPDIR", environment->spool, 0);
 
     /* Allow climg's caches for this user and for all users, and PoCL's cache, which pocl_cache_open has
      * chosen. A rule needs an existing directory; climg's own is created only if programs will be stored. */

@@ -98,7 +98,7 @@ static void start(void)
 {
     FILE *starts = fopen(getenv("IMAGINED_STARTS"), "a");
     if (starts)
-        fputs("started\n", starts), fclose(starts);
+        fprintf(starts, "started with TMPDIR=%s\n", getenv("TMPDIR")), fclose(starts);
     dispatch.clGetPlatformInfo = platform_info;
     dispatch.clGetDeviceIDs = device_ids;
     dispatch.clGetDeviceInfo = device_info;

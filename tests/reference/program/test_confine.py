@@ -159,13 +159,14 @@ def test_opened_files(home, tmp_path):
 def test_caches_are_allowed(home, tmp_path):
     """They are made if they are missing, except in the home of nobody."""
     (home / "vendors").mkdir()
-    for name in ("libamdocl64.so", "libnvidia-opencl.so"):
+    for name in ("libamdocl64.so", "libnvidia-opencl.so", "libigdrcl.so", "libRusticlOpenCL.so"):
         (home / f"vendors/{name}.icd").write_text(f"{home}/{name}\n")
     pocl = str(tmp_path / "kernels")
     env = {"HOME": str(home), "OCL_ICD_VENDORS": str(home / "vendors"), "POCL_CACHE_DIR": pocl, "LD_LIBRARY_PATH": f"{home}/a;{home}/b"}
     command = ["strace", "-f", "-o", tmp_path / "trace", "-e", "trace=openat,mkdir", CLIMG, ROOT / "samples/scene.png", "--invert", tmp_path / "o.png"]
     subprocess.run(command, check=False, env={**os.environ, "XDG_CACHE_HOME": "", **env})
-    assert {"climg", "comgr"} <= set(os.listdir(home / ".cache")) and (home / ".nv").is_dir()
+    made = {"climg", "comgr", "neo_compiler_cache", "mesa_shader_cache", "mesa_shader_cache_db"}
+    assert made <= set(os.listdir(home / ".cache")) and (home / ".nv").is_dir()
     opened = re.findall(r'openat\(AT_FDCWD, "([^"]+)", O_[^\n]*O_PATH', (tmp_path / "trace").read_text())
     assert {f"{home}/a", f"{home}/b"} <= set(opened)
     without = {name: value for name, value in {**os.environ, **env}.items() if name not in ("HOME", "XDG_CACHE_HOME")}

@@ -86,6 +86,15 @@ def test_auto_takes_the_gpu_for_much(machine):
     assert started and ON_GPU in said and "climg: on Imagined GPU: about 0.3" in said and "; on the CPU 1.5" in said
 
 
+@pytest.mark.parametrize("folder", [None, "."])
+def test_drivers_write_temporary_files_where_climg_does(machine, monkeypatch, folder):
+    """Not below TMP, which a confined process may not write."""
+    monkeypatch.setenv("TMP", str(machine.folder))
+    monkeypatch.setenv("TMPDIR", folder) if folder else monkeypatch.delenv("TMPDIR", raising=False)
+    assert machine.invert("gpu", status=1)[1]
+    assert machine.starts.read_text() == f"started with TMPDIR={folder or '/tmp'}\n"
+
+
 def test_list_of_libraries(machine):
     """OCL_ICD_FILENAMES is narrowed in the same way."""
     (machine.folder / "vendors/pocl.icd").rename(machine.folder / "pocl")
