@@ -145,6 +145,30 @@ enum status selftest_result_check(const struct device *device, struct error *err
                 device->name, result.date, result.stage, result.error);
 }
 
+bool selftest_failed_on_cpu(const struct environment *environment)
+{
+    struct error ignored = {.text = ""};
+    char *folder = cache_path(environment->cache, environment->home, "", &ignored);
+    char *failure = text_print(&ignored, ", kernels %s\nfailed ", kernels_sum);
+    DIR *listing = folder && failure ? opendir(folder) : NULL;
+    bool found = false;
+    // cppcheck-suppress readdirCalled ; no two threads read one stream, and readdir_r is deprecated
+    for (const struct dirent *entry; listing && !found && (entry = readdir(listing));) {
+        size_t size;
+        const bool is_result = strncmp(entry->d_name, "selftest-cpu-", 13) == 0;
+        char *path = is_result ? text_print(&ignored, "%s/%s", folder, entry->d_name) : NULL;
+        char *text = path ? file_read_whole(path, &size) : NULL;
+        found = text && strstr(text, failure);
+        free(text);
+        free(path);
+    }
+    if (listing)
+        closedir(listing);
+    free(failure);
+    free(folder);
+    return found;
+}
+
 /* ---------------------------------------------------------------- programs */
 
 enum { KIND_SIZE = 32, LINE_SIZE = OPTIONS_SIZE + 128 }; /* bytes */

@@ -324,10 +324,12 @@ void device_select_drivers(const struct settings *settings, const struct workloa
     if (drivers.count <= 1 || !drivers.cpu[0])
         return;
 
-    /* Load only the CPU's driver if the command runs on the CPU regardless of other devices. */
+    /* Load only the CPU's driver if the command runs on the CPU regardless of other devices. "auto" needs the
+     * others if the CPU failed --selftest. */
     const bool is_for_cpu = strcasecmp(settings->device, "cpu") == 0 ||
                             (is_automatic(settings->device) && startup.has_work &&
-                             cost_is_below_gpu_start((unsigned)processors_available(), &startup.work));
+                             cost_is_below_gpu_start((unsigned)processors_available(), &startup.work) &&
+                             (startup.allows_failed || !selftest_failed_on_cpu(&settings->environment)));
     startup.cpu_only = is_for_cpu && drivers_load_only(drivers.cpu);
     if (startup.cpu_only && startup.verbose)
         fprintf(stderr, "climg: only the CPU's OpenCL driver is loaded, %s; --list-devices loads all\n",

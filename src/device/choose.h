@@ -17,8 +17,8 @@
 bool device_needs_workload(const struct settings *settings);
 
 /* Selects the drivers to load: only the CPU's for --device cpu, and for "auto" if the CPU is expected to
- * finish `work` before a GPU has started (cost.h); otherwise all. `work` is copied; NULL means unknown. Call
- * it once, before the first OpenCL call and before there are threads. */
+ * finish `work` before a GPU has started (cost.h) and passed --selftest; otherwise all. `work` is copied;
+ * NULL means unknown. Call it once, before the first OpenCL call and before there are threads. */
 void device_select_drivers(const struct settings *settings, const struct workload *work);
 
 /* Finds a device by `name`: "auto" or "", "gpu", "cpu", a number of device_list, or a part of a device's

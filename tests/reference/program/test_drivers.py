@@ -186,3 +186,14 @@ def test_auto_leaves_out_what_failed_the_selftest(machine):
     listed = harness.run("--list-devices", cwd=machine.folder, env=machine.env).out.decode()
     gpu, cpu = sorted(listed.replace("\n   ", "").splitlines(), key=lambda line: "Imagined" not in line)
     assert "auto uses" in cpu and "auto uses" not in gpu
+
+    # A small command usually loads only the driver of the CPU.
+    assert not machine.invert("auto")[1]
+    text = passed.read_text().replace("\npassed ", "\nfailed ").rpartition("sum ")[0]
+    passed.write_text(f"{text}sum {fnv(text):016x}\n")
+    next((machine.folder / "cache/climg").glob("selftest-gpu-*")).unlink()
+    said, started = machine.invert("auto", status=1)
+    assert started and ON_GPU in said and "is left out, as it gave wrong answers in --selftest\n" in said
+    for device, words, env in (("auto", (), {"IMAGINED_GONE": "1"}), ("cpu", (), {}), ("auto", ("--force",), {})):
+        said, started = machine.run("--device", device, *words, "in.tif", "--invert", "out.tif", "-y", status=int(not words), env=env)
+        assert started == bool(env) and ("gave wrong answers in --selftest on " in said) == (not words), (device, words, said)
