@@ -4,6 +4,8 @@
  * parts of it cannot be excluded. Everything else fails with EACCES. Landlock needs no privileges. Each
  * version of its interface (ABI) added rights, and climg uses all that the kernel has. Version 1 cannot allow
  * renames between folders, which PoCL needs for its compiled kernels. So version 2 (Linux 5.19) is required.
+ * Before version 3 it ignores truncation, so the filter below refuses it, except when a file is opened for
+ * writing.
  *
  * The seccomp filter is a list of system calls that are refused, in the language of packet filters (BPF).
  * Most fail with EPERM. Some fail with ENOSYS, so that libraries fall back to others: clone3, memfd_create,
@@ -228,8 +230,8 @@ static const int refused[] = {
     SYS_unshare, SYS_setns, SYS_chroot, SYS_pivot_root, SYS_mount, SYS_umount2, SYS_move_mount, SYS_open_tree,
     SYS_fsopen, SYS_fspick, SYS_fsconfig, SYS_fsmount, SYS_mount_setattr, SYS_quotactl, SYS_swapon,
     SYS_swapoff, SYS_open_by_handle_at,
-    /* permissions and attributes of files */
-    SYS_fchmodat, CALL_FCHMODAT2, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr,
+    /* permissions, attributes and size of files */
+    SYS_truncate, SYS_fchmodat, CALL_FCHMODAT2, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr,
     SYS_lremovexattr,
 #ifdef SYS_chmod
     SYS_chmod, SYS_chown, SYS_lchown,
@@ -249,9 +251,9 @@ static const int refused[] = {
 
 /* System calls that fail with ENOSYS, so that libraries fall back to others:
  *
- *     clone3          its flags are in memory, which a filter cannot read
- *     memfd_create    such a file could be executed despite Landlock */
-static const int hidden[] = {SYS_clone3, SYS_memfd_create};
+ *     clone3, openat2    their flags are in memory, which a filter cannot read
+ *     memfd_create       such a file could be executed despite Landlock */
+static const int hidden[] = {SYS_clone3, SYS_openat2, SYS_memfd_create};
 
 enum { REFUSED = sizeof refused / sizeof refused[0], HIDDEN = sizeof hidden / sizeof hidden[0] };
 
@@ -260,7 +262,7 @@ static const uint32_t ALLOW = SECCOMP_RET_ALLOW, REFUSE = SECCOMP_RET_ERRNO | EP
 
 /* A filter under construction: its instructions. */
 struct filter {
-    struct sock_filter code[2 * (REFUSED + HIDDEN) + 32];
+    struct sock_filter code[2 * (REFUSED + HIDDEN) + 48];
     unsigned short length;
 };
 
@@ -285,14 +287,15 @@ static void filter_load(struct filter *filter, size_t offset)
     filter_add(filter, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-/* Refuses a system call if the low half of an argument passes the test against one of the values. The low
- * half comes first, as both architectures are little-endian. Expects the call's number to be loaded, and
- * loads it again at the end. */
-static void filter_argument(struct filter *filter, uint32_t call, int argument, unsigned test,
+/* Refuses a system call if the low half of an argument, of which only the bits of `mask` count, passes the
+ * test against one of the values. The low half comes first, as both architectures are little-endian. Expects
+ * the call's number to be loaded, and loads it again at the end. */
+static void filter_argument(struct filter *filter, uint32_t call, int argument, uint32_t mask, unsigned test,
                             const uint32_t *values, unsigned char count)
 {
-    filter_add(filter, BPF_JMP | BPF_JEQ | BPF_K, call, 0, (unsigned char)(2 * count + 2));
+    filter_add(filter, BPF_JMP | BPF_JEQ | BPF_K, call, 0, (unsigned char)(2 * count + 3));
     filter_load(filter, offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (size_t)argument);
+    filter_add(filter, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
     for (int i = 0; i < count; i++)
         filter_case(filter, test, values[i], REFUSE);
     filter_load(filter, offsetof(struct seccomp_data, nr));
@@ -304,6 +307,8 @@ static bool filter_install(void)
     static const uint32_t namespaces[] = {CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                           CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET};
     static const uint32_t injections[] = {TIOCSTI, TIOCLINUX}; /* type into the user's terminal */
+    /* Truncate without a right to write; the mode O_ACCMODE is for ioctl only. */
+    static const uint32_t truncations[] = {O_TRUNC | O_RDONLY, O_TRUNC | O_ACCMODE};
     struct filter filter = {.length = 0};
     // cppcheck-suppress knownConditionTrueFalse ; it depends on the machine
     if (ARCHITECTURE == 0)
@@ -320,8 +325,12 @@ static bool filter_install(void)
         filter_case(&filter, BPF_JEQ, (uint32_t)refused[i], REFUSE);
     for (size_t i = 0; i < HIDDEN; i++)
         filter_case(&filter, BPF_JEQ, (uint32_t)hidden[i], NO_CALL);
-    filter_argument(&filter, SYS_clone, 0, BPF_JSET, namespaces, 1);
-    filter_argument(&filter, SYS_ioctl, 1, BPF_JEQ, injections, 2);
+    filter_argument(&filter, SYS_clone, 0, UINT32_MAX, BPF_JSET, namespaces, 1);
+    filter_argument(&filter, SYS_ioctl, 1, UINT32_MAX, BPF_JEQ, injections, 2);
+    filter_argument(&filter, SYS_openat, 2, O_TRUNC | O_ACCMODE, BPF_JEQ, truncations, 2);
+#ifdef SYS_open
+    filter_argument(&filter, SYS_open, 1, O_TRUNC | O_ACCMODE, BPF_JEQ, truncations, 2);
+#endif
     filter_add(&filter, BPF_RET | BPF_K, ALLOW, 0, 0);
 
     const struct sock_fprog program = {.len = filter.length, .filter = filter.code};

@@ -88,6 +88,10 @@ static void attack(void)
     say("create", open(at_home("planted"), O_WRONLY | O_CREAT, 0600) >= 0);
     say("append", open(secret, O_WRONLY | O_APPEND) >= 0);
     say("truncate", truncate(secret, 1) == 0);
+    const char *input = getenv("ATTACK_INPUT");
+    for (int mode = 0; input && mode < 4; mode += O_ACCMODE)
+        say(mode == 0 ? "truncate input" : "truncate input without reading",
+            open(input, mode | O_TRUNC) >= 0);
     say("rights", chmod(secret, 0666) == 0);
     say("folder", mkdir(at_home("folder"), 0700) == 0);
     say("link", symlink("/", at_home("link")) == 0);
