@@ -298,23 +298,22 @@ float histogram_round(const struct shape *shape, float value)
     return shape_value(shape, strtod(number, NULL));
 }
 
-enum status histogram_search(struct run *run, const void *params, const struct value *in, float found[8],
-                             struct error *error)
+enum status histogram_search(struct run *run, const void *params, const struct value *in, struct value *out,
+                             float found[8], struct error *error)
 {
-    if (!needs_analysis(params, &in->shape))
-        return STATUS_OK;
     const struct analysis_result *result = run_analysis_result(run, params);
+    enum status status = STATUS_OK;
     if (result) {
         memcpy(found, result->numbers, sizeof result->numbers);
-        return STATUS_OK;
+    } else if (needs_analysis(params, &in->shape)) {
+        struct analysis_result own = {.words = NULL};
+        status = histogram_begin(run, params, &in->shape, &own, error);
+        if (status == STATUS_OK)
+            status = histogram_add(run, params, in, rows_full(in->shape.height), &own, error);
+        if (status == STATUS_OK)
+            status = histogram_end(run, params, &in->shape, &own, error);
+        memcpy(found, own.numbers, sizeof own.numbers);
+        memory_release(own.words);
     }
-    struct analysis_result own = {.words = NULL};
-    enum status status = histogram_begin(run, params, &in->shape, &own, error);
-    if (status == STATUS_OK)
-        status = histogram_add(run, params, in, rows_full(in->shape.height), &own, error);
-    if (status == STATUS_OK)
-        status = histogram_end(run, params, &in->shape, &own, error);
-    memcpy(found, own.numbers, sizeof own.numbers);
-    memory_release(own.words);
-    return status;
+    return status == STATUS_OK ? run_output(run, out, error) : status;
 }

@@ -107,10 +107,10 @@ void histogram_report(struct run *run, const char *option, const struct shape *s
 /* Returns the value of the six digits that histogram_report prints. */
 float histogram_round(const struct shape *shape, float value);
 
-/* Stores the two numbers of `find` for each channel c, at found[2 * c]; nothing if `find` is NULL. They come
- * from the analysis pass. Without one `in` is the whole picture, which is counted; that waits for the device.
- */
-enum status histogram_search(struct run *run, const void *params, const struct value *in, float found[8],
-                             struct error *error);
+/* Begins a stage's `run`: stores the two numbers of `find` for each channel c, at found[2 * c], or nothing if
+ * `find` is NULL, and then allocates the output. The numbers come from the analysis pass. Without one `in` is
+ * the whole picture, which is counted; that waits for the device. */
+enum status histogram_search(struct run *run, const void *params, const struct value *in, struct value *out,
+                             float found[8], struct error *error);
 
 #endif

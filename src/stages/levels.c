@@ -117,11 +117,8 @@ static enum status run_levels(struct run *run, const void *params, const struct 
     const struct planes *dst = &out->planes[0];
     float ends[8];
     cl_float4 black, gain;
-    enum status status = histogram_search(run, params, in, ends, error);
-    if (status == STATUS_OK)
-        status = run_output(run, out, error);
-    if (status != STATUS_OK)
-        return status;
+    if (histogram_search(run, params, in, out, ends, error) != STATUS_OK)
+        return STATUS_FAILED;
     if (levels->search.find)
         histogram_report(run, "--levels ", shape, ends, 2 * histogram_count(&levels->search, shape));
     for (int c = 0; c < 4; c++) { /* dst = (src - black) * gain */

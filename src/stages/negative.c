@@ -4,8 +4,7 @@
  *
  * is the density of the film above its base, relative to the densest film. Density grows with the logarithm
  * of the exposure, so the result is close to perceived brightness, like a print. A power-law curve of the
- * samples cancels in the ratio: scans with gamma 2.2 and linear ones give the same picture, without --linear.
- */
+ * samples cancels in the ratio: scans with gamma 2.2 and linear ones give the same, without --linear. */
 #include "base/exact.h"
 #include "filters/histogram.h"
 
@@ -32,8 +31,7 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
     {"climg samples/negative.jpg --negative positive.jpg", "a frame of colour film"},
-    {"climg samples/negative.jpg --crop 90% --negative positive.jpg",
-     "the middle of a scan, without the film holder"},
+    {"climg samples/negative.jpg --crop 90% --negative positive.jpg", "the middle, without the film holder"},
     {"climg samples/negative.jpg --negative=231,150,107 positive.jpg", "with the film base of a roll"},
     {NULL, NULL},
 };
@@ -68,8 +66,7 @@ static enum status run_negative(struct run *run, const void *params, const struc
     /* A film holder is black in all colours, and a hole white, unlike the orange base of colour film. */
     bool has_holder = search->find && shape->full > 1,
          has_hole = has_holder && colours == 3 && given->count == 0;
-    if (histogram_search(run, params, in, found, error) != STATUS_OK ||
-        run_output(run, out, error) != STATUS_OK)
+    if (histogram_search(run, params, in, out, found, error) != STATUS_OK)
         return STATUS_FAILED;
     for (int c = 0; c < colours; c++) {
         float *light = &film[c], *dark = &film[colours + c];

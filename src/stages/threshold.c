@@ -422,11 +422,8 @@ static enum status run_threshold(struct run *run, const void *params, const stru
                  "yellow; for black and white put --gray before it");
     if (is_local(threshold))
         return run_in_buffers(run, threshold_windows, params, in, out, error);
-    enum status status = histogram_search(run, params, in, found, error);
-    if (status == STATUS_OK)
-        status = run_output(run, out, error);
-    if (status != STATUS_OK)
-        return status;
+    if (histogram_search(run, params, in, out, found, error) != STATUS_OK)
+        return STATUS_FAILED;
     /* The user's threshold is increased by some roundings: a computed sample, such as the gray of three equal
      * channels, may be slightly above the value that it represents. */
     const float given = amount_value(&in->shape, &threshold->limit.amount);
