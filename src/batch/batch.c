@@ -96,7 +96,8 @@ static enum status check_command(const struct command *command, struct job_list 
     }
     if (status == STATUS_OK)
         status = check_coding_options(list, &command->settings, error);
-    return status == STATUS_OK ? resume_check(&command->settings, list, error) : status;
+    return status == STATUS_OK && command->settings.resume ? resume_check(&command->settings, list, error)
+                                                           : status;
 }
 
 /* Prints a line for each job instead of running it. `resume` is NULL without --resume. */
@@ -312,22 +313,24 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
     if (status == STATUS_OK)
         status = prepare_command(command, &list, &stack, &provenance, error);
     if (status == STATUS_OK && settings->resume)
-        status = resume_load(&resume, settings, provenance, &list, error);
+        status = resume_load(&resume, command, provenance, &list, error);
     if (status == STATUS_OK)
         status = begin_batch(command, &list, &results, report_error, error);
     if (status == STATUS_OK && settings->dry_run) {
         status = dry_run(settings->resume ? &resume : NULL, &list, &results, error);
         status = results_end(&results, &list, status, error);
     } else if (status == STATUS_OK) {
+        if (stack.step) {
+            results.several = false; /* all inputs are one output */
+            results.merged = &stack.result;
+        }
         status =
             worker_pool_open(&pool, command, settings->strip ? NULL : provenance, &list, &results, error);
         const bool opened = status == STATUS_OK;
         if (opened && settings->resume)
             progress_subtract_done(&results.progress, &resume, &list);
-        if (opened && stack.step) {
-            results.several = false; /* all inputs are one output */
+        if (opened && stack.step)
             pool.context.chain = &stack.before;
-        }
         if (opened)
             worker_pool_run(&pool, settings->resume ? &resume : NULL);
         if (opened && stack.step)

@@ -104,10 +104,7 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     const bool several = list->several && !is_silent;
     const bool wanted = settings->progress == PROGRESS_OPTION_ALWAYS ||
                         (settings->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO));
-    /* With --in-place some formats, and --strip, leave no record of what was done. */
-    struct settings resumed = *settings;
     struct error ignored;
-    resumed.resume = true;
     *progress = (struct progress){.began = clock_seconds()};
     pthread_mutex_init(&progress->lock, NULL);
     atomic_store(&counts.finished, 0);
@@ -116,7 +113,8 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     atomic_store(&counts.left_out, 0);
     atomic_store(&counts.total, several ? list->count : 0);
     atomic_store(&has_outputs, !list->is_stack && !only_reads);
-    atomic_store(&can_resume, !settings->in_place || resume_check(&resumed, list, &ignored) == STATUS_OK);
+    /* With --in-place some formats, and --strip, leave no record of what was done. */
+    atomic_store(&can_resume, !settings->in_place || resume_check(settings, list, &ignored) == STATUS_OK);
     progress->has_file_lines = several && settings->verbose && !is_check;
     progress->has_line = wanted && !is_silent && !settings->verbose;
     progress->has_summary = several && (progress->has_line || progress->has_file_lines);

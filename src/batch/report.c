@@ -327,12 +327,12 @@ enum status results_end(struct results *results, const struct job_list *list, en
     const bool is_check = results->settings->mode == MODE_CHECK;
     struct error file_error;
     progress_end(&results->progress);
-    for (size_t i = 0; i < list->count; i++)
-        if (!list->jobs[i].has_result &&
-            report_file_append(results, &list->jobs[i], NULL,
-                               status != STATUS_OK ? error : &results->last_failure,
-                               &file_error) != STATUS_OK)
+    const struct error *why = status != STATUS_OK ? error : &results->last_failure;
+    for (size_t i = 0; i <= list->count; i++) {
+        const struct job *job = i < list->count ? &list->jobs[i] : results->merged;
+        if (job && !job->has_result && report_file_append(results, job, NULL, why, &file_error) != STATUS_OK)
             print_report_failure(results, &file_error);
+    }
     /* Closing reports a delayed write that failed, as on NFS. */
     if (report->path && report->file >= 0 && close(report->file) != 0) {
         (void)report_write_error(report, &file_error);

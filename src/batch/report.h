@@ -33,7 +33,8 @@ struct results {
     bool several; /* each failure is printed when it happens; otherwise results_end returns the failure of the
                    * only file, or of the stack. True also for one file with an output folder */
     void (*report_error)(const struct error *);
-    report_line *print_line; /* NULL: the line of a conversion */
+    report_line *print_line;  /* NULL: the line of a conversion */
+    const struct job *merged; /* the result of a stack, which is not in the list; may be NULL */
 
     struct progress progress; /* has its own lock */
 
@@ -70,7 +71,7 @@ void results_print_undone(FILE *out, const struct job *job, const char *status, 
 /* Erases the line of progress and prints a message. */
 void results_print(const struct results *results, const struct error *error);
 
-/* Ends progress and report. Writes a line to the report for each job of the list that was not tried. `status`
+/* Ends progress and report. Writes a line to the report for each job that was not tried. `status`
  * is the status of the command so far; if it is a failure, *error is its message, which is also the reason in
  * these lines. Returns
  *

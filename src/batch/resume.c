@@ -219,11 +219,12 @@ static enum status done_list_load(void *context, const char *folder, struct erro
     return status;
 }
 
-enum status resume_load(struct resume *resume, const struct settings *settings, const char *provenance,
+enum status resume_load(struct resume *resume, const struct command *command, const char *provenance,
                         const struct job_list *list, struct error *error)
 {
+    const struct settings *settings = &command->settings;
     const char *own_stages = provenance_stages(provenance);
-    *resume = (struct resume){.settings = settings, .provenance = provenance};
+    *resume = (struct resume){.settings = settings, .chain = &command->chain, .provenance = provenance};
     resume->provenance_hash = hash_bytes(HASH_START, own_stages, strlen(own_stages));
     if (settings->strip)
         resume->provenance_hash = hash_bytes(resume->provenance_hash, "strip", strlen("strip"));
@@ -403,6 +404,11 @@ bool resume_finds_done(const struct resume *resume, struct job *job)
     if (job->stat_errno || stat(job->input, &job->input_stat) != 0 || stat(job->output, &output) != 0 ||
         !S_ISREG(output.st_mode) || !is_in_format(job->output, resume->settings->format))
         return false;
+    for (size_t i = 0; i < resume->chain->count; i++) {
+        const struct stage_caps caps = step_caps(&resume->chain->steps[i]);
+        if (caps.output_file && access(caps.output_file, F_OK) != 0)
+            return false;
+    }
     const struct done_record *record = job_replaces_input(job) ? NULL : record_find(resume, job->output);
     if (record)
         return record_matches(resume, record, job, &output);
@@ -426,7 +432,7 @@ bool resume_expects_done(const struct resume *resume, const struct job *job)
 
 enum status resume_check(const struct settings *settings, const struct job_list *list, struct error *error)
 {
-    for (size_t i = 0; settings->resume && i < list->count; i++) {
+    for (size_t i = 0; i < list->count; i++) {
         const struct job *job = &list->jobs[i];
         if (strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0)
             return fail(error, STATUS_USAGE, "--resume has no effect with standard %s; leave it out",

@@ -45,21 +45,23 @@ enum status provenance_put(const char *provenance, struct metadata *metadata, st
 /* The records of earlier runs. Constant while workers run. */
 struct resume {
     const struct settings *settings;
+    const struct chain *chain;
     const char *provenance;      /* of this command's outputs; belongs to the caller */
     uint64_t provenance_hash;    /* without the version of climg */
     struct done_record *records; /* sorted by path */
     size_t count;                /* number of records */
 };
 
-/* For --resume: fails for stdin and stdout, and if an output replaces its input and cannot store the
- * provenance, because of its format or --strip. Such an output cannot be recognised as done. */
+/* Fails if --resume does not work: for stdin and stdout, and if an output replaces its input and cannot store
+ * the provenance, because of its format or --strip. Such an output cannot be recognised as done. */
 enum status resume_check(const struct settings *settings, const struct job_list *list, struct error *error);
 
 /* Reads the done lists of all folders with outputs. Call resume_free also after a failure. */
-enum status resume_load(struct resume *resume, const struct settings *settings, const char *provenance,
+enum status resume_load(struct resume *resume, const struct command *command, const char *provenance,
                         const struct job_list *list, struct error *error);
 
-/* True if the job's output is done. Sets job->input_stat. Reads the output if necessary. */
+/* True if the job's output is done, and the files that stages write (--align …,matrix=FILE) exist. Sets
+ * job->input_stat. Reads the output if necessary. */
 bool resume_finds_done(const struct resume *resume, struct job *job);
 
 /* True if resume_finds_done will probably find the output done, by its record and the stat of the input. */

@@ -98,6 +98,14 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
         list->jobs[i].index = i;
         paths[i] = list->jobs[i].input;
     }
+    const struct job *first = &list->jobs[0];
+    stack->result = (struct job){.name = first->name,
+                                 .input = first->output, /* the name in messages: there is no input file */
+                                 .output = first->output,
+                                 .merge_step = stack->step,
+                                 .stack = stack,
+                                 .is_stack_result = true,
+                                 .is_single = true};
     return stack_check(stack, command, list, error);
 }
 

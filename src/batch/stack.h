@@ -23,6 +23,7 @@ struct stack {
     struct chain before, after; /* parts of the command's chain, which owns the steps */
     const struct step *step;    /* the step between them, which merges; NULL: there is no stack */
     struct input_series series; /* the inputs; owns the array, not the paths */
+    struct job result;          /* the job of the result; its strings belong to the first input's job */
     int max_workers;            /* number of workers whose pictures fit into 256 MB and --memory-limit, at
                                  * least 1 */
 

@@ -243,14 +243,6 @@ void worker_pool_run(struct worker_pool *pool, const struct resume *resume)
 void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
 {
     struct worker *worker = &pool->threads[0].worker;
-    const struct job *first = &pool->list->jobs[0];
-    struct job job = {.name = first->name,
-                      .input = first->output, /* the name in messages: there is no input file */
-                      .output = first->output,
-                      .merge_step = stack->step,
-                      .stack = stack,
-                      .is_stack_result = true,
-                      .is_single = true};
     struct result result = {.group = 1};
     if (pool->results->is_stopped)
         return;
@@ -260,13 +252,13 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
     worker_take_all_memory(worker);
     worker_clear(worker);
     worker->run.prebuilt = false; /* other stages follow */
-    convert(worker, &job, &result);
+    convert(worker, &stack->result, &result);
     if (result.status == STATUS_OK) {
         stack_describe(stack, pool->results->left_out, result.found, sizeof result.found);
         if (stack->settings->verbose)
-            job_print(&job, "%s", result.found);
+            job_print(&stack->result, "%s", result.found);
     }
-    results_add(pool->results, &job, &result);
+    results_add(pool->results, &stack->result, &result);
 }
 
 /* ---------------------------------------------------------------- setting up */

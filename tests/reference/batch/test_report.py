@@ -105,3 +105,18 @@ def test_reports_to_redirected_streams_keep_what_is_there(tmp_path, rng):
     harness.run_shell("climg --check --report /dev/stdout a.png > log", cwd=tmp_path)
     whole, line = log.read_text().splitlines()
     assert whole == "a.png: whole (CRC-32 and Adler-32)" and json.loads(line)["status"] == "whole"
+
+
+def test_stack_that_ends_early(tmp_path, rng):
+    """Its result has a line, whether an input, a device or nothing ends the work before the merge."""
+    for name in ("a.png", "c.png"):
+        pngfile.write_png(tmp_path / name, rng.integers(0, 256, (9, 12, 1), dtype=np.uint8))
+    (tmp_path / "b.png").write_bytes(b"broken")
+    command = ["-j", 1, "--report", "report.jsonl", "a.png", "b.png", "c.png", "out.png", "--stack"]
+    for stack, device, states in [("mean,strict=yes", "0", ["done", "failed", "not tried", "not tried"]),
+                                  ("mean", "0,99", ["not tried"] * 4), ("mean", "0", ["done", "failed", "done", "done"])]:
+        harness.run(*command, stack, "--device", device, cwd=tmp_path, status=0 if states[-1] == "done" else 1)
+        made = lines(tmp_path / "report.jsonl")
+        assert [line["status"] for line in made] == states
+        assert [line["input"] for line in made] == ["a.png", "b.png", "c.png", None]
+        assert (made[-1]["error"] is None) == (states[-1] == "done")

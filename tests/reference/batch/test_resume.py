@@ -389,3 +389,15 @@ def test_a_changed_input_is_done_again(folder, rng):
                                            "climg: 1 of 3 files failed"])
     fifo.unlink()
     assert left_to_do(folder, "--blur", "2", "-f", "ppm") == ["b.tif"]
+
+
+def test_matrix_that_is_gone(tmp_path, rng):
+    """A picture is not done if the file of --align …,matrix=FILE is missing."""
+    pngfile.write_png(tmp_path / "in.png", rng.integers(0, 256, (64, 64, 1), dtype=np.uint8))
+    command = ["in.png", "--align", "in.png,matrix=found.txt", "out.png", "--resume"]
+    harness.run(*command, cwd=tmp_path)
+    first = (tmp_path / "found.txt").read_text()
+    assert harness.run(*command, "-n", cwd=tmp_path).out == b"in.png -> out.png: skip (done)\n"
+    (tmp_path / "found.txt").unlink()
+    harness.run(*command, cwd=tmp_path)
+    assert (tmp_path / "found.txt").read_text() == first
