@@ -137,6 +137,26 @@ const char *name_base(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+size_t path_above(const char *path, size_t length)
+{
+    while (length > 0 && path[length - 1] == '/')
+        length--;
+    while (length > 0 && path[length - 1] != '/')
+        length--;
+    return length;
+}
+
+bool path_ends_in_slash(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 0 && path[length - 1] == '/';
+}
+
+char *path_join(const char *folder, const char *name, struct error *error)
+{
+    return text_print(error, "%s%s%s", folder, path_ends_in_slash(folder) ? "" : "/", name);
+}
+
 void text_join(char *texts, size_t size)
 {
     while (size > 0 && texts[size - 1] == '\0')

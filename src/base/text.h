@@ -42,6 +42,16 @@ void text_make_visible(char *text);
 /* Returns the last part of a path. */
 const char *name_base(const char *path);
 
+/* Returns the length of the part before the last part of a path, of which only the first `length` bytes
+ * count: 2 for "a/b" and "a/b/". */
+size_t path_above(const char *path, size_t length);
+
+/* True if a path ends in a slash, as it names a folder. */
+bool path_ends_in_slash(const char *path);
+
+/* Returns FOLDER/NAME, to be freed; NULL on failure. */
+char *path_join(const char *folder, const char *name, struct error *error);
+
 /* Joins the NUL-terminated texts in `size` bytes to one text: every NUL becomes a newline, except those at
  * the end. */
 void text_join(char *texts, size_t size);

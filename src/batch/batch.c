@@ -12,6 +12,7 @@
 #include "base/timing.h"
 #include "batch/conflicts.h"
 #include "batch/files.h"
+#include "batch/output_format.h"
 #include "batch/report.h"
 #include "batch/resume.h"
 #include "batch/stack.h"
@@ -54,20 +55,39 @@ static enum status check_terminal(const struct command *command, struct error *e
                 S_ISDIR(info.st_mode) ? "out/" : "out.png");
 }
 
-/* Fails if a coding option, such as --quality, is useless for every output. */
-static enum status check_coding_options(const struct job_list *list, const struct settings *settings,
-                                        struct error *error)
+/* Fails if outputs cannot be written, as far as --format and their names decide about their format. */
+static enum status check_formats(const struct job_list *list, const struct settings *settings,
+                                 struct error *error)
 {
-    const char *useless = NULL;
-    const struct format *format = NULL;
-    for (size_t i = 0; i < list->count; i++) {
-        format = settings->format ? settings->format : format_by_path(list->jobs[i].output);
-        useless = format ? useless_coding_option(format, settings) : NULL;
-        if (!useless)
-            return STATUS_OK;
+    const struct format *format;
+    const struct job *first = list->jobs;
+    /* A single file fails here, before its report overwrites an older one. In a batch, it is a line of the
+     * report. */
+    if (!list->several || list->is_stack) {
+        if (output_format_choose(settings, first->output, NULL, &format, error) != STATUS_OK)
+            return STATUS_USAGE;
+        if (format && output_format_check(format, settings, first->is_single, error) != STATUS_OK) {
+            error_prefix(error, job_input_name(first));
+            return STATUS_USAGE;
+        }
     }
-    return useless ? fail(error, STATUS_USAGE, "%s means nothing in %s; leave it out", useless, format->name)
-                   : STATUS_OK;
+
+    /* --in-place keeps the names, so a.png must not become a JPEG. */
+    for (size_t i = 0; settings->in_place && settings->format && i < list->count; i++) {
+        format = format_by_path(list->jobs[i].output);
+        if (format && format != settings->format)
+            return fail(error, STATUS_USAGE,
+                        "%s: --in-place keeps this name, which is not %s's; leave --format out",
+                        list->jobs[i].output, settings->format->name);
+    }
+
+    /* A coding option fails if it fails for every output. */
+    enum status status = STATUS_FAILED;
+    for (size_t i = 0; status != STATUS_OK && i < list->count; i++) {
+        format = output_format(settings, list->jobs[i].output);
+        status = format ? output_format_check_coding(format, settings, error) : STATUS_OK;
+    }
+    return status;
 }
 
 /* Checks the command and makes the list of jobs. */
@@ -81,21 +101,8 @@ static enum status check_command(const struct command *command, struct job_list 
         status = job_list_make(list, command, error);
     if (status == STATUS_OK)
         status = stack_make(stack, command, list, error);
-    /* A single file fails here, before its report overwrites an older one. In a batch, it is a line of the
-     * report. */
-    if (status == STATUS_OK && (!list->several || stack->step) && list->count > 0)
-        status = job_check_format(&list->jobs[0], &command->settings, error);
-    /* --in-place keeps the names, so a.png must not become a JPEG. */
-    const struct format *wanted = command->settings.in_place ? command->settings.format : NULL;
-    for (size_t i = 0; status == STATUS_OK && wanted && i < list->count; i++) {
-        const struct format *named = format_by_path(list->jobs[i].output);
-        if (named && named != wanted)
-            status = fail(error, STATUS_USAGE,
-                          "%s: --in-place keeps this name, which is not %s's; leave --format out",
-                          list->jobs[i].output, wanted->name);
-    }
     if (status == STATUS_OK)
-        status = check_coding_options(list, &command->settings, error);
+        status = check_formats(list, &command->settings, error);
     return status == STATUS_OK && command->settings.resume ? resume_check(&command->settings, list, error)
                                                            : status;
 }
@@ -233,7 +240,7 @@ static struct workload estimate_workload(const struct command *command, const st
     if (list->count == 0)
         return (struct workload){0};
     const struct job *first = &list->jobs[0];
-    const struct format *to = settings->format ? settings->format : format_by_path(first->output);
+    const struct format *to = output_format(settings, first->output);
 
     /* Set `pages` to the size of all files in units of the first one. */
     double bytes = 0, pages = (double)list->count;

@@ -132,12 +132,8 @@ static enum status identify_name(struct claim_set *set, const char *path, struct
         return STATUS_FAILED;
     set->paths[set->path_count++] = target;
     size_t length = (size_t)folder_length(target);
-    while (!stat_folder(target, length, &info) && length > 0) {
-        while (length > 0 && target[length - 1] == '/')
-            length--;
-        while (length > 0 && target[length - 1] != '/')
-            length--;
-    }
+    while (!stat_folder(target, length, &info) && length > 0)
+        length = path_above(target, length);
     simplify(target + length);
     if (goes_up(target + length))
         return fail(error, STATUS_USAGE, "%s: the folder before \"..\" does not exist", path);

@@ -29,18 +29,6 @@ struct builder {
     bool reads_stdin;   /* stdin is an input, or the list of --files-from */
 };
 
-static bool ends_in_slash(const char *path)
-{
-    const size_t length = strlen(path);
-    return length > 0 && path[length - 1] == '/';
-}
-
-/* Returns FOLDER/NAME, to be freed; NULL on failure. */
-static char *name_join(const char *folder, const char *name, struct error *error)
-{
-    return text_print(error, "%s%s%s", folder, ends_in_slash(folder) ? "" : "/", name);
-}
-
 /* Returns FOLDER/NAME with the extension of the output's format, to be freed; NULL on failure. `option` is
  * --format, or NULL. `content_format` is the format by the first bytes if the extension belongs to no format,
  * as in photo.dat; else NULL. A name without an extension gets one only with --format. */
@@ -51,10 +39,10 @@ static char *name_output(const char *folder, const char *name, const struct form
     const bool has_extension = dot && dot > base;
     const struct format *format = option ? option : has_extension ? content_format : NULL;
     if (!format)
-        return name_join(folder, name, error);
+        return path_join(folder, name, error);
     const int stem = (int)(has_extension ? (size_t)(dot - name) : strlen(name));
     char *changed = text_print(error, "%.*s.%s", stem, name, format->extensions[0]);
-    char *path = changed ? name_join(folder, changed, error) : NULL;
+    char *path = changed ? path_join(folder, changed, error) : NULL;
     free(changed);
     return path;
 }
@@ -96,16 +84,9 @@ static enum status add_job(struct builder *builder, const char *name, const char
 static enum status add_failed_job(struct builder *builder, const char *path, size_t root, int code,
                                   struct error *error)
 {
-    const char *end = path + strlen(path), *name = path + root;
-    if (name >= end) {
-        for (name = end; name > path && name[-1] == '/';)
-            name--;
-        while (name > path && name[-1] != '/')
-            name--;
-    }
-    enum status status = add_job(builder, name, path, NULL, NULL, error);
-    if (status != STATUS_OK)
-        return status;
+    const size_t length = strlen(path), from = root < length ? root : path_above(path, length);
+    if (add_job(builder, path + from, path, NULL, NULL, error) != STATUS_OK)
+        return STATUS_FAILED;
     builder->list->jobs[builder->list->count - 1].stat_errno = code;
     return STATUS_OK;
 }
@@ -240,7 +221,7 @@ static enum status visit_folder(struct builder *builder, const char *path, size_
             break;
         if (entry->d_name[0] == '.')
             continue;
-        char *below = name_join(path, entry->d_name, error);
+        char *below = path_join(path, entry->d_name, error);
         status = below ? visit(builder, below, root, error) : STATUS_FAILED;
         free(below);
     }
@@ -314,7 +295,8 @@ static enum status add_argument(struct builder *builder, const char *path, struc
     const int code = stat(path, &info) != 0 ? errno : 0;
     if (in_place && (code == ENOENT || code == ENOTDIR))
         return reject_input(builder, path,
-                            ends_in_slash(path) ? "there is no such folder" : "there is no such file", error);
+                            path_ends_in_slash(path) ? "there is no such folder" : "there is no such file",
+                            error);
     if (in_place && code != 0)
         return fail(error, STATUS_FAILED, "%s: cannot open: %s; no file was changed", path, strerror(code));
     if (code != 0)
@@ -325,7 +307,7 @@ static enum status add_argument(struct builder *builder, const char *path, struc
     if (S_ISDIR(info.st_mode)) {
         const size_t before = list->count; /* visit_folder adds jobs */
         list->has_folder = true;
-        enum status status = visit_folder(builder, path, strlen(path) + !ends_in_slash(path), error);
+        enum status status = visit_folder(builder, path, strlen(path) + !path_ends_in_slash(path), error);
         // cppcheck-suppress knownConditionTrueFalse
         if (status == STATUS_OK && in_place && list->count == before)
             return reject_input(builder, path, "there is no image in this folder", error);
@@ -458,7 +440,7 @@ static enum status check_output(const struct command *command, bool is_merged, s
 static enum status check_in_place(const struct command *command, struct error *error)
 {
     const char *last = command->input_count > 1 ? command->inputs[command->input_count - 1] : "";
-    if (!command->settings.in_place || command->settings.yes || !ends_in_slash(last))
+    if (!command->settings.in_place || command->settings.yes || !path_ends_in_slash(last))
         return STATUS_OK;
     return fail(error, STATUS_USAGE,
                 "%s: comes last and ends in a slash, like an output, but with --in-place its files would be "
@@ -480,7 +462,7 @@ static enum status decide_output(struct job_list *list, const struct command *co
     const size_t merge = chain_find_merge(&command->chain, 0);
     if (merge < command->chain.count) { /* all inputs are one output */
         list->is_stack = true;
-        list->output_is_directory = ends_in_slash(list->output) || is_folder(list->output);
+        list->output_is_directory = path_ends_in_slash(list->output) || is_folder(list->output);
         if (!list->output_is_directory)
             return check_output(command, true, error);
         return fail(error, STATUS_USAGE, "%s: is a folder, and --%s makes one file of all inputs; name that",
@@ -557,18 +539,12 @@ enum status job_list_make(struct job_list *list, const struct command *command, 
     return status;
 }
 
-/* A folder: the first `length` bytes of the path of one of its files. */
-struct folder {
-    const char *path;
-    int length;
-};
-
-static int by_folder(const void *a, const void *b)
+static int by_length_and_text(const void *a, const void *b)
 {
-    const struct folder *first = a, *second = b;
+    const struct word *first = a, *second = b;
     if (first->length != second->length)
         return first->length < second->length ? -1 : 1;
-    return memcmp(first->path, second->path, (size_t)first->length);
+    return memcmp(first->start, second->start, first->length);
 }
 
 enum status job_list_each_folder(const struct job_list *list,
@@ -576,17 +552,17 @@ enum status job_list_each_folder(const struct job_list *list,
                                                           struct error *error),
                                  void *context, struct error *error)
 {
-    struct folder *folders = allocate(list->count * sizeof *folders, "folder names", error);
+    struct word *folders = allocate(list->count * sizeof *folders, "folder names", error);
     if (!folders)
         return STATUS_FAILED;
     for (size_t i = 0; i < list->count; i++)
-        folders[i] = (struct folder){list->jobs[i].output, folder_length(list->jobs[i].output)};
-    qsort(folders, list->count, sizeof *folders, by_folder);
+        folders[i] = (struct word){list->jobs[i].output, (size_t)folder_length(list->jobs[i].output)};
+    qsort(folders, list->count, sizeof *folders, by_length_and_text);
     enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < list->count; i++) {
-        if (i > 0 && by_folder(&folders[i - 1], &folders[i]) == 0)
+        if (i > 0 && by_length_and_text(&folders[i - 1], &folders[i]) == 0)
             continue;
-        char *path = text_print(error, "%.*s", folders[i].length, folders[i].path);
+        char *path = text_print(error, "%.*s", (int)folders[i].length, folders[i].start);
         status = path ? visit_one(context, path, error) : STATUS_FAILED;
         free(path);
     }

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/timing.h"
+#include "batch/output_format.h"
 #include "image/colour/colour.h"
 #include "image/format.h"
 #include "image/memory_io.h"
@@ -21,78 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Sets *format to --format; without it, to the format of the output's name; if the name has no extension, to
- * `input`. */
-static enum status choose_format(const struct settings *settings, const char *output,
-                                 const struct format *input, const struct format **format,
-                                 struct error *error)
-{
-    const char *base = name_base(output);
-    *format = settings->format ? settings->format : format_by_path(output);
-    if (*format)
-        return STATUS_OK;
-    *format = input;
-    /* No dot, or only a dot at the start of the name: no extension. */
-    if (strrchr(base, '.') <= base)
-        return STATUS_OK;
-    const char *kind = foreign_name_by_path(output);
-    if (kind)
-        fail(error, STATUS_USAGE, "%s", foreign_writing(kind, output).text);
-    else
-        fail(error, STATUS_USAGE, "climg writes %s; give it one of their extensions, or use --format",
-             format_names(NULL, "and").text);
-    error_prefix(error, output);
-    return STATUS_USAGE;
-}
-
-const char *useless_coding_option(const struct format *format, const struct settings *settings)
-{
-    const struct {
-        enum coding_option option;
-        bool given;
-        const char *name;
-    } options[] = {
-        {CODING_QUALITY, settings->quality > 0, "--quality"},
-        {CODING_LOSSLESS, settings->lossless, "--lossless"},
-        {CODING_SUBSAMPLING, settings->subsampling != SUBSAMPLING_UNKNOWN, "--subsampling"},
-        {CODING_PROGRESSIVE, settings->progressive, "--progressive"},
-        {CODING_COMPRESSION, settings->compression != COMPRESSION_PRESET_DEFAULT, "--compression"},
-    };
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        if (options[i].given && (format->coding & options[i].option) == 0)
-            return options[i].name;
-    return NULL;
-}
-
-/* Fails if the format does not hold --depth, or if a single file has an option that its format ignores. In a
- * batch the option may be for other files. */
-static enum status check_options(const struct format *format, const struct settings *settings, bool is_single,
-                                 struct error *error)
-{
-    const char *useless = is_single ? useless_coding_option(format, settings) : NULL;
-    if (useless)
-        return fail(error, STATUS_USAGE, "%s means nothing in %s; leave it out", useless, format->name);
-    const enum sample_type type = settings_type(settings, SAMPLE_UINT8);
-    const bool is_bilevel = settings->depth == DEPTH_OPTION_1;
-    const struct capacity wanted = {.types = is_bilevel ? 0 : 1u << type, .bits = is_bilevel};
-    if (settings->depth == DEPTH_OPTION_ABSENT || format_holds(format, &wanted))
-        return STATUS_OK;
-    return fail(error, STATUS_USAGE, "%s does not hold %s samples; leave --depth out, or write %s",
-                format->name, is_bilevel ? "1-bit" : sample_name(type), format_names(&wanted, "or").text);
-}
-
-enum status job_check_format(const struct job *job, const struct settings *settings, struct error *error)
-{
-    const struct format *format;
-    enum status status = choose_format(settings, job->output, NULL, &format, error);
-    if (status != STATUS_OK || !format)
-        return status;
-    status = check_options(format, settings, job->is_single, error);
-    if (status != STATUS_OK)
-        error_prefix(error, job_input_name(job));
-    return status;
-}
 
 /* Fails if --depth or a coding option does not fit the output, or --linear a coefficient file. Inputs of a
  * stack have no output: the options are for its result. */
@@ -104,7 +33,8 @@ static enum status check_output_options(const struct job *job, const struct sett
         settings->depth != DEPTH_OPTION_FLOAT)
         return fail(error, STATUS_USAGE,
                     "coefficients are written as float; leave --depth out, or add --mosaic");
-    if (!job_is_stack_input(job) && check_options(job->format, settings, job->is_single, error) != STATUS_OK)
+    if (!job_is_stack_input(job) &&
+        output_format_check(job->format, settings, job->is_single, error) != STATUS_OK)
         return STATUS_USAGE;
     if (job->pyramid && settings->linear && !job->pyramid->linear)
         return fail(error, STATUS_FAILED, "was not transformed in linear light; leave --linear out");
@@ -232,11 +162,12 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
 {
     const struct settings *settings = worker->context->settings;
     const int stored = reader_info(job->reader)->metadata.orientation;
+    const enum kind input = job->pyramid ? KIND_PYRAMID : KIND_IMAGE;
     chain_free(&job->chain);
     job->orientation = 0;
     job->measured[0] = '\0';
     enum status status =
-        chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
+        chain_resolve(worker->context->chain, input,
                       format_holds_coefficients(job->format) && !job_is_stack_input(job), &job->chain, error);
     if (status == STATUS_OK)
         status = job_open_space(job, settings, error);
@@ -252,15 +183,8 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
         (!settings->stored_orientation && (job_is_stack_input(job) || chain_caps(&job->chain).needs_upright));
     if (status != STATUS_OK || !turns || stored < 2)
         return status;
-    /* Coefficients are turned as soon as they are the image again; a mosaic of them is not. */
-    size_t index = 0;
-    while (job->pyramid && index < job->chain.count && job->chain.steps[index].stage->out == KIND_PYRAMID)
-        index++;
-    if (job->pyramid &&
-        (index == job->chain.count || strcmp(job->chain.steps[index].stage->name, "inverse-wavelet") != 0))
-        return status;
     job->orientation = stored;
-    return chain_auto_orient(&job->chain, index + (job->pyramid != NULL), stored, error);
+    return chain_auto_orient(&job->chain, input, &job->orientation, error);
 }
 
 bool job_has_stages(const struct job *job)
@@ -277,9 +201,9 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
     if (job_is_stack_input(job))
         job->format = &memory_io;
     else
-        status = choose_format(settings, job->output,
-                               job->is_stack_result ? job->format : reader_format(job->reader), &job->format,
-                               error);
+        status = output_format_choose(settings, job->output,
+                                      job->is_stack_result ? job->format : reader_format(job->reader),
+                                      &job->format, error);
     if (status == STATUS_OK)
         status = read_pyramid(job, settings, error);
     if (status == STATUS_OK)

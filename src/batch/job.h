@@ -96,13 +96,6 @@ void job_free(struct job *job);
 /* Fails if the list could not stat the input. */
 enum status job_check(const struct job *job, struct error *error);
 
-/* Fails with STATUS_USAGE if the output's extension belongs to no format, or if the output's format does not
- * hold --depth or ignores a coding option. Succeeds if the input decides about the format. Opens nothing. */
-enum status job_check_format(const struct job *job, const struct settings *settings, struct error *error);
-
-/* Returns the first coding option, such as --quality, that is given and that the format ignores, or NULL. */
-const char *useless_coding_option(const struct format *format, const struct settings *settings);
-
 /* Returns the options of an input's reader: with the worker's share of threads and memory, and the profile to
  * which the chain converts CMYK. */
 struct reader_options job_reader_options(const struct worker *worker);

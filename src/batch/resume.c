@@ -11,6 +11,7 @@
 
 #include "base/sums.h"
 #include "base/text.h"
+#include "batch/output_format.h"
 #include "image/format.h"
 #include "image/output/output.h"
 #include "image/reader.h"
@@ -437,7 +438,7 @@ enum status resume_check(const struct settings *settings, const struct job_list 
         if (strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0)
             return fail(error, STATUS_USAGE, "--resume has no effect with standard %s; leave it out",
                         strcmp(job->output, "-") == 0 ? "output" : "input");
-        const struct format *format = settings->format ? settings->format : format_by_path(job->output);
+        const struct format *format = output_format(settings, job->output);
         if (!format)
             format = format_by_content(job->output);
         const bool is_stored = !settings->strip && (!format || format_stores_provenance(format));

@@ -8,6 +8,7 @@
 
 #include "base/confine.h"
 #include "batch/conflicts.h"
+#include "batch/output_format.h"
 #include "device/drivers.h"
 #include "image/output/output.h"
 #include "image/writer.h"
@@ -107,14 +108,14 @@ static enum status allow_outputs(const struct command *command, const struct job
         /* Reading is needed for several outputs, to find temporary files of killed runs, for formats that
          * read what they have written, and for --resume. */
         const struct job *job = &list->jobs[i];
-        const struct format *format = settings->format ? settings->format : format_by_path(job->output);
+        const struct format *format = output_format(settings, job->output);
         const bool reads = !job->is_single || !format || writer_reads(format) || settings->resume;
         const unsigned rights = CONFINE_WRITE | CONFINE_CREATE | (reads ? CONFINE_READ : 0);
         if (allow_image(job->output, rights, &folder, error) != STATUS_OK)
             return STATUS_FAILED;
     }
     /* Allow removing the output folder if this run created it: it is removed if it stays empty. */
-    const size_t made_from = list->count > 0 ? list->jobs[0].made_from : 0;
+    const size_t made_from = list->jobs[0].made_from;
     if (made_from > 0) {
         char *made = text_print(error, "%.*s", (int)made_from, list->jobs[0].output);
         if (!made)

@@ -57,7 +57,7 @@ static int count_workers(const struct command *command, const struct job_list *l
     options.jobs = 1;
     struct reader *reader;
     struct error ignored = {.text = ""};
-    if (list->count == 0 || list->jobs[0].bytes == 0 ||
+    if (list->jobs[0].bytes == 0 ||
         reader_open(list->jobs[0].input, &options, &reader, &ignored) != STATUS_OK)
         return 1;
     const struct image_info *info = reader_info(reader);

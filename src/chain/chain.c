@@ -206,10 +206,16 @@ enum status chain_resolve(const struct chain *written, enum kind input, bool kee
     return status;
 }
 
-enum status chain_auto_orient(struct chain *chain, size_t index, int orientation, struct error *error)
+enum status chain_auto_orient(struct chain *chain, enum kind input, int *orientation, struct error *error)
 {
     static const char *const values[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8"};
-    return insert_stage(chain, index, &stage_auto_orient, values[orientation], NULL, error);
+    size_t index = 0;
+    for (; input == KIND_PYRAMID && index < chain->count; index++)
+        input = chain->steps[index].stage->out;
+    if (input == KIND_IMAGE && (index == 0 || !step_caps(&chain->steps[index - 1]).new_geometry))
+        return insert_stage(chain, index, &stage_auto_orient, values[*orientation], NULL, error);
+    *orientation = 0;
+    return STATUS_OK;
 }
 
 enum status chain_replace(struct chain *chain, size_t index, const struct stage *stage, const char *value,

@@ -45,8 +45,10 @@ enum status chain_add(struct chain *chain, const struct stage *stage, const char
 enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
                           struct chain *resolved, struct error *error);
 
-/* Inserts a step at `index`, which turns pictures with an orientation of 2 to 8 upright. */
-enum status chain_auto_orient(struct chain *chain, size_t index, int orientation, struct error *error);
+/* Inserts a step that turns pictures with an orientation of 2 to 8 upright: at the start, or after the step
+ * that makes the image again of a coefficient file. Sets *orientation to 0 and inserts nothing if the output
+ * is a pyramid or its mosaic. */
+enum status chain_auto_orient(struct chain *chain, enum kind input, int *orientation, struct error *error);
 extern const struct stage stage_auto_orient; /* auto_orient.c */
 
 /* Replaces a step, which is freed, by a stage with this value. */

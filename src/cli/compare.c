@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "batch/output_format.h"
 #include "batch/report.h"
 #include "cli/comparison.h"
 #include "image/format.h"
@@ -242,14 +243,11 @@ static enum status add_unpaired(struct compare_run *run, const struct job_list *
     return status;
 }
 
-/* Fails if diff=FILE would overwrite one of the pictures, or has an unknown format. */
+/* Fails if diff=FILE would overwrite one of the pictures. */
 static enum status check_diff(const char *diff, const char *path, const char *reference, struct error *error)
 {
     struct stat there, other;
     const char *const paths[] = {path, reference};
-    if (format_by_path(diff) == NULL)
-        return fail(error, STATUS_USAGE, "--compare: diff=%s: climg writes %s", diff,
-                    format_names(NULL, "and").text);
     for (int i = 0; i < 2; i++) {
         const bool is_stdin = strcmp(paths[i], "-") == 0;
         if (stat(diff, &there) == 0 &&
@@ -268,9 +266,8 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
 {
     const struct compare_option *option = &run->command->compare;
     struct comparison pair = {.sides = {{.name = job_input_name(job)}}};
-    const bool has_slash = option->reference[strlen(option->reference) - 1] == '/';
-    char *path = is_folder ? text_print(error, "%s%s%s", option->reference, has_slash ? "" : "/", job->name)
-                           : copy_text(option->reference, error);
+    char *path =
+        is_folder ? path_join(option->reference, job->name, error) : copy_text(option->reference, error);
     if (path == NULL)
         return STATUS_FAILED;
     pair.sides[1].name = strcmp(path, "-") == 0 ? "standard input" : path;
@@ -308,23 +305,26 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
 static enum status check_reference(const struct command *command, const struct job_list *list, int stat_errno,
                                    struct error *error)
 {
-    const char *const reference = command->compare.reference, *const names = command->settings.files_from;
+    const char *const reference = command->compare.reference, *const diff = command->compare.diff;
+    const char *const names = command->settings.files_from;
     const bool is_stdin = strcmp(reference, "-") == 0;
     if (is_stdin && (list->count > 1 || (names && strcmp(names, "-") == 0) ||
                      (list->count > 0 && strcmp(list->jobs[0].input, "-") == 0)))
         return fail(error, STATUS_USAGE, "--compare -: stdin can be read only once; name a file");
     if (stat_errno != 0 && !is_stdin)
         return fail(error, STATUS_FAILED, "%s: cannot open: %s", reference, strerror(stat_errno));
-    if (!command->compare.diff && command->settings.compression != COMPRESSION_PRESET_DEFAULT)
+    if (!diff && command->settings.compression != COMPRESSION_PRESET_DEFAULT)
         return fail(error, STATUS_USAGE,
                     "--compression has no effect with --compare without diff=; leave it out");
-    const struct format *format = command->compare.diff ? format_by_path(command->compare.diff) : NULL;
-    const char *useless = format ? useless_coding_option(format, &command->settings) : NULL;
-    if (useless)
-        return fail(error, STATUS_USAGE, "%s means nothing in %s; leave it out", useless, format->name);
-    if (list->several && command->compare.diff)
+    if (!diff)
+        return STATUS_OK;
+    const struct format *format = format_by_path(diff);
+    if (!format)
+        return fail(error, STATUS_USAGE, "--compare: diff=%s: climg writes %s", diff,
+                    format_names(NULL, "and").text);
+    if (list->several)
         return fail(error, STATUS_USAGE, "--compare: diff= takes one picture");
-    return STATUS_OK;
+    return output_format_check_coding(format, &command->settings, error);
 }
 
 enum status compare_write(const struct command *command, FILE *out,

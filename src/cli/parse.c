@@ -227,13 +227,6 @@ static bool reads_as_value(const struct long_option *option, const char *text, s
     return reads;
 }
 
-/* True if the path names a folder by a slash at its end, whether it exists or not. */
-static bool ends_in_slash(const char *path)
-{
-    size_t length = strlen(path);
-    return length > 0 && path[length - 1] == '/';
-}
-
 /* Appends a positional argument. `option` is the option before it, if its optional value was left out. Fails
  * if the argument is a valid value of that option and no such file exists, as in `--denoise 10`. An argument
  * that looks like a file is never a value: in `--verify out.png`, out.png is the output, although a device
@@ -243,8 +236,8 @@ static enum status take_positional(struct parser *parser, const struct long_opti
 {
     if (argument[0] == '\0')
         return fail(error, STATUS_USAGE, "\"\" is not a file name; perhaps a shell variable is not set");
-    const bool looks_like_file =
-        ends_in_slash(argument) || format_by_path(argument) != NULL || foreign_name_by_path(argument) != NULL;
+    const bool looks_like_file = path_ends_in_slash(argument) || format_by_path(argument) != NULL ||
+                                 foreign_name_by_path(argument) != NULL;
     if (option->what[0] != '\0' && !looks_like_file && access(argument, F_OK) != 0) {
         struct error why = {.text = ""};
         if (reads_as_value(option, argument, &why))
@@ -306,8 +299,8 @@ static void assign_positionals(const struct parser *parser, struct command *comm
         command->output = settings->in_place || only_reads ? NULL
                           : settings->output != NULL       ? settings->output
                                                            : "-";
-    command->output_is_directory =
-        command->output != NULL && (has_list || command->input_count > 1 || ends_in_slash(command->output));
+    command->output_is_directory = command->output != NULL && (has_list || command->input_count > 1 ||
+                                                               path_ends_in_slash(command->output));
     /* The output is named before the first stage, or without one before an option, as inputs are. */
     command->output_may_be_input =
         last_is_output && (parser->has_stage ? count <= parser->before_stages
