@@ -57,8 +57,9 @@ void plan_rows(const struct plan *plan, struct interval out, struct interval *ro
     for (size_t i = plan->chain->count; i > 0; i--) {
         const struct step *step = &plan->chain->steps[i - 1];
         const struct shape *in = &plan->shapes[i - 1];
-        /* A first step that moves samples does so before the first slice, for the whole image at once. */
-        const struct interval needed = i <= plan->moved_steps ? rows_full(plan->shapes[i].height) : rows[i];
+        /* The input of a first step that moves samples is read once, for all slices. */
+        const bool is_moved = i == 1 && plan->moved_steps > 0;
+        const struct interval needed = is_moved ? rows_full(plan->shapes[1].height) : rows[i];
         rows[i - 1] =
             is_whole ? rows_full(in->height)
                      : rows_with_border(step->stage->rows(step->params, in, needed), in->height, plan->edge);

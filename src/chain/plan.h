@@ -29,8 +29,9 @@ struct plan {
 
     /* The samples of the files. */
     enum sample_type in, out; /* valid if that end is an image */
-    size_t moved_steps; /* 1 if the first step moves samples before they become planes, else 0. With 1, all
-                         * input samples stay in memory */
+    bool converted;           /* values are not just the samples times a factor: linear light, --range */
+    size_t moved_steps; /* number of first steps that move samples before they become planes: all, 1 or 0.
+                         * Unless it is 0, all input samples stay in memory */
     bool opponent_in, opponent_out; /* the first stage reads, the last one writes opponent colours */
 
     /* The slices. plan_set_slice sets everything from slice_rows on. */
@@ -53,7 +54,7 @@ struct shape image_shape(const struct image_info *info);
 const struct shape *plan_output(const struct plan *plan);
 
 /* Computes the rows of every value that the output rows `out` need: rows[i] of shapes[i]. `rows` has room for
- * chain->count + 1 ranges. If the first step moves samples, all of its input is needed. */
+ * chain->count + 1 ranges. If the first step moves samples, it needs the input rows of all slices. */
 void plan_rows(const struct plan *plan, struct interval out, struct interval *rows);
 
 /* Return the output rows of slice `index`, and the input rows that it needs. */

@@ -74,11 +74,9 @@ static enum status find_memory_need(const struct plan *plan, const struct plan_r
     const struct conversion from = {.type = plan->in,
                                     .channels = in->channels,
                                     .alpha = in->alpha,
-                                    .has_range = request->converted}, /* stands for linear light, too */
-        to = {.type = plan->out,
-              .channels = out->channels,
-              .alpha = out->alpha,
-              .has_range = request->converted};
+                                    .has_range = plan->converted}, /* stands for linear light, too */
+        to = {
+            .type = plan->out, .channels = out->channels, .alpha = out->alpha, .has_range = plan->converted};
     need->staging = read + staging_bytes(out, plan->out, plan->slice_rows, plan->slices);
     need->kept_input = plan->moved_steps > 0 ? read : 0;
     need->codecs = request->reader_memory + writer_bytes(plan, request);
@@ -322,7 +320,8 @@ static bool is_sliceable(const struct plan *plan, const struct run *run)
         plan_output(plan)->kind == KIND_PYRAMID)
         return false;
     size_t analyses = 0;
-    for (size_t i = plan->moved_steps; i < plan->chain->count; i++) {
+    /* A first step that moves samples has all input rows. */
+    for (size_t i = plan->moved_steps > 0; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
         analyses += step->stage->analysis != NULL;
         if (analyses > MAX_ANALYSIS_RESULTS || step->stage->rows == rows_all ||
@@ -336,7 +335,11 @@ enum status plan_make(struct plan *plan, const struct plan_request *request, str
                       struct error *error)
 {
     const struct chain *chain = request->chain;
-    *plan = (struct plan){.chain = chain, .edge = run->edge, .in = request->in, .out = request->out};
+    *plan = (struct plan){.chain = chain,
+                          .edge = run->edge,
+                          .in = request->in,
+                          .out = request->out,
+                          .converted = request->converted};
     plan->shapes = allocate_zeroed(chain->count + 1, sizeof *plan->shapes, "a plan", error);
     if (!plan->shapes)
         return STATUS_FAILED;
@@ -354,8 +357,13 @@ enum status plan_make(struct plan *plan, const struct plan_request *request, str
             plan->shapes[i + 1].floats = true;
     }
     if (status == STATUS_OK) {
-        plan->moved_steps = chain->count > 0 && request->input.kind == KIND_IMAGE &&
-                            step_caps(&chain->steps[0]).lossless_move;
+        size_t moves = 0;
+        while (request->input.kind == KIND_IMAGE && moves < chain->count &&
+               step_caps(&chain->steps[moves]).lossless_move)
+            moves++;
+        /* If other steps follow, colours that the second move adds are not rounded to samples. */
+        const bool are_all = moves == chain->count && plan->in == plan->out && !plan->converted;
+        plan->moved_steps = are_all || moves == 0 ? moves : 1;
         if (chain->count > plan->moved_steps) {
             plan->opponent_in =
                 is_opponent(&chain->steps[plan->moved_steps], &plan->shapes[plan->moved_steps]);

@@ -10,7 +10,7 @@ struct plan_request {
     const struct chain *chain; /* lives as long as the plan */
     struct shape input;        /* of the page */
     enum sample_type in, out;  /* samples of the input and output files */
-    bool converted;            /* values are not just the samples times a factor: linear light, --range */
+    bool converted;            /* see struct plan */
     uint64_t reader_memory;    /* bytes of the reader */
     uint64_t reader_limit;     /* bytes: most that the reader decodes ahead, twice at most, in proportion to
                                 * --memory-limit; 0: `reader_memory` does not depend on it */

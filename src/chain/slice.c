@@ -58,27 +58,29 @@ static enum status end_step(struct run *run, const struct step *step, enum statu
     return status;
 }
 
-/* Enqueues the first step on samples: from `in`, all input samples, to `out`, rows[1] of shapes[1]. */
-static enum status move_samples(const struct slice *slice, const struct interval *rows,
+/* Enqueues step `index` on samples, from `in` to `out`. */
+static enum status move_samples(const struct slice *slice, size_t index, const struct interval *rows,
                                 const struct raster *in, const struct raster *out, struct error *error)
 {
     const struct plan *plan = slice->plan;
     struct run *run = slice->run;
-    const struct step *step = &plan->chain->steps[0];
-    const struct value before = {.shape = plan->shapes[0], .rows = rows[0], .raster = in};
-    struct value after = {.shape = plan->shapes[1], .rows = rows[1], .raster = out};
-    run->device->event_log->owner = (struct event_owner){0, step->stage->name};
+    const struct step *step = &plan->chain->steps[index];
+    const struct value before = {.shape = plan->shapes[index], .rows = rows[index], .raster = in};
+    struct value after = {.shape = plan->shapes[index + 1], .rows = rows[index + 1], .raster = out};
+    run->device->event_log->owner = (struct event_owner){(int)index, step->stage->name};
     return end_step(run, step, step->stage->run(run, step->params, &before, &after, error), error);
 }
 
-/* Moves samples into memory of the pool, *moved, which the caller releases. *raster, the input samples,
- * becomes the moved samples. */
-static enum status move_aside(const struct slice *slice, const struct interval *rows, struct raster *raster,
-                              struct planes *moved, struct error *error)
+/* Enqueues step `index` from *raster into memory of the pool, and releases *moved, which has that raster, or
+ * no memory. *moved becomes the new memory, which the caller releases, and *raster the moved samples. */
+static enum status move_aside(const struct slice *slice, size_t index, const struct interval *rows,
+                              struct raster *raster, struct planes *moved, struct error *error)
 {
-    const struct shape *shape = &slice->plan->shapes[1];
+    const struct shape *shape = &slice->plan->shapes[index + 1];
+    const struct interval out = rows[index + 1];
     const size_t pitch = transfer_pitch(shape->width, shape->channels, slice->from->type);
-    const int height = (rows[1].end - rows[1].begin) * shape->images;
+    const int height = (out.end - out.begin) * shape->images;
+    struct planes source = *moved;
     *moved = (struct planes){.memory = MEMORY_BUFFER,
                              .width = (int)(pitch / sizeof(float)),
                              .height = height,
@@ -86,16 +88,16 @@ static enum status move_aside(const struct slice *slice, const struct interval *
                              .layers = 1,
                              .channels = 1};
     enum status status = planes_acquire(&slice->run->pool, moved, error);
-    if (status != STATUS_OK)
-        return status;
-    struct raster aside = conversion_raster(slice->from, moved->object, pitch, rows[1].begin);
-    aside.rows = rows[1].end - rows[1].begin;
-    status = move_samples(slice, rows, raster, &aside, error);
+    struct raster aside = conversion_raster(slice->from, moved->object, pitch, out.begin);
+    aside.rows = out.end - out.begin;
+    if (status == STATUS_OK)
+        status = move_samples(slice, index, rows, raster, &aside, error);
+    planes_release(&slice->run->pool, &source);
     *raster = aside;
     return status;
 }
 
-/* Enqueues every stage after the moved one. *value is the input and becomes the output; planes of values in
+/* Enqueues every stage after the moved ones. *value is the input and becomes the output; planes of values in
  * between are released after each stage. The last stage writes samples to `out` if that is not NULL. */
 static enum status run_stages(const struct slice *slice, const struct interval *rows, struct value *value,
                               const struct raster *out, struct error *error)
@@ -165,16 +167,23 @@ enum status slice_run(struct slice *slice, const struct raster *in, const struct
     plan_rows(plan, slice->out, rows);
     if (plan_outgrows(plan, rows, &slice->most_rows))
         pool_clear(&run->pool); /* the allocations of earlier slices are too small */
-    if (slice->only_moves_samples)
-        return move_samples(slice, rows, in, out, error);
 
-    /* The input of the stages: a pyramid, samples, or planes. */
-    struct value value = {.shape = plan->shapes[plan->moved_steps], .rows = rows[plan->moved_steps]};
+    /* Move the samples. */
+    const size_t aside = plan->moved_steps - slice->only_moves_samples; /* the last step may write to `out` */
     struct planes moved = {.object = NULL};
     struct raster samples = *in;
     enum status status = STATUS_OK;
-    if (plan->moved_steps > 0)
-        status = move_aside(slice, rows, &samples, &moved, error);
+    for (size_t i = 0; status == STATUS_OK && i < aside; i++)
+        status = move_aside(slice, i, rows, &samples, &moved, error);
+    if (slice->only_moves_samples) {
+        if (status == STATUS_OK)
+            status = move_samples(slice, aside, rows, &samples, out, error);
+        planes_release(&run->pool, &moved);
+        return status;
+    }
+
+    /* The input of the stages: a pyramid, samples, or planes. */
+    struct value value = {.shape = plan->shapes[plan->moved_steps], .rows = rows[plan->moved_steps]};
     if (value.shape.kind == KIND_PYRAMID) {
         memcpy(value.planes, pyramid->planes, sizeof value.planes);
         memset(pyramid->planes, 0, sizeof pyramid->planes);

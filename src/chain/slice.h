@@ -38,7 +38,7 @@ struct slice slice_begin(const struct plan *plan, struct run *run, const struct 
 enum status slice_run(struct slice *slice, const struct raster *in, const struct raster *out,
                       struct value *pyramid, struct error *error);
 
-/* True if the chain is one step that moves samples and the conversion leaves them unchanged: samples of the
+/* True if all steps move samples and the conversion leaves them unchanged: samples of the
  * file are then the samples of the output. */
 bool slice_only_moves_samples(const struct plan *plan, const struct conversion *from,
                               const struct conversion *to);

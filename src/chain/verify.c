@@ -287,11 +287,13 @@ enum status verify_page(struct verifier *verifier, const struct page *page, stru
     verifier->run.is_merged = page->run->is_merged;
     verifier->run.input = page->run->input;
     tap.in_pages = plan->shapes[0].kind == KIND_IMAGE ? 1 : coefficients_page_count(&plan->shapes[0]);
-    enum status status =
-        plan_make(&tap.plan,
-                  &(struct plan_request){
-                      .chain = plan->chain, .input = plan->shapes[0], .in = plan->in, .out = plan->out},
-                  &verifier->run, error);
+    enum status status = plan_make(&tap.plan,
+                                   &(struct plan_request){.chain = plan->chain,
+                                                          .input = plan->shapes[0],
+                                                          .in = plan->in,
+                                                          .out = plan->out,
+                                                          .converted = plan->converted},
+                                   &verifier->run, error);
     if (status == STATUS_OK)
         status = draw_pieces(&tap, error);
     if (status == STATUS_OK)

@@ -201,7 +201,7 @@ def test_gray_needs_alpha(tmp_path, rng):
     assert "the picture has no alpha" in harness.run("in.tif", "--gray=A", "out.tif", cwd=tmp_path, status=1).err
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "float32"])
 def test_moves_in_succession(tmp_path, rng, dtype):
     """Every bit, also of colours where alpha is small or 0, and what is added."""
     full = 1 if dtype == "float32" else np.iinfo(dtype).max
@@ -212,3 +212,4 @@ def test_moves_in_succession(tmp_path, rng, dtype):
     framed = np.full((9, 11, 4), full, dtype)
     framed[1:-1, 1:-1] = part
     check_moved(tmp_path, rng, samples, ["--flip", "h", "--crop", "9x7+3+2", "--border", "1,color=white"], framed)
+    check_moved(tmp_path, rng, samples, ["--crop", "9x7+7+2", "--rotate", "90", "--flip", "v", "--rotate", "-90"], FLIPS["h"](samples[2:9, 7:16]))
