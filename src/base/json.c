@@ -76,6 +76,14 @@ void json_put_integer(struct json_writer *writer, const char *key, long long val
     fprintf(writer->out, "%lld", value);
 }
 
+void json_put_known(struct json_writer *writer, const char *key, long long value)
+{
+    if (value > 0)
+        json_put_integer(writer, key, value);
+    else
+        json_put_null(writer, key);
+}
+
 void json_put_number(struct json_writer *writer, const char *key, double value, int digits)
 {
     char text[40];

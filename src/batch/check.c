@@ -60,18 +60,6 @@ static enum status check_page(struct check *check, struct reader *reader, uint32
     return status;
 }
 
-/* Compares the number of pages and the checksum of a coefficient file after its last page, whose metadata has
- * the checksum. Files of other programs may have none. */
-static enum status check_coefficients(struct check *check, const struct coefficients *coefficients,
-                                      const struct metadata *last, uint32_t sum, struct error *error)
-{
-    const int pages = coefficients_page_count(&coefficients->shape);
-    if (check->pages != pages)
-        return fail(error, STATUS_FAILED, "damaged coefficient file: it has %d of %d pages", check->pages,
-                    pages);
-    return coefficients_check(sum, last, &check->has_coefficient_sum, error);
-}
-
 /* Decodes all pages of an open file, compares the checksum of a coefficient file, and examines the rest. */
 static enum status check_pages(struct check *check, struct reader *reader, struct error *error)
 {
@@ -88,8 +76,14 @@ static enum status check_pages(struct check *check, struct reader *reader, struc
     for (bool more = true; status == STATUS_OK && more;) {
         text_add_item(check->warnings, sizeof check->warnings, "; ", info->metadata.warning);
         status = check_page(check, reader, is_pyramid ? &sum : NULL, error);
-        if (status == STATUS_OK && is_pyramid && check->pages >= reader_page_count(reader))
-            status = check_coefficients(check, &coefficients, &info->metadata, sum, error);
+        /* The last page of a coefficient file has its checksum. Files of other programs may have none. */
+        if (status == STATUS_OK && is_pyramid && check->pages >= reader_page_count(reader)) {
+            const int pages = coefficients_page_count(&coefficients.shape);
+            status = check->pages == pages
+                         ? coefficients_check(sum, &info->metadata, &check->has_coefficient_sum, error)
+                         : fail(error, STATUS_FAILED, "damaged coefficient file: it has %d of %d pages",
+                                check->pages, pages);
+        }
         if (status == STATUS_OK)
             status = reader_next_page(reader, &more, error);
         /* A page without checksums decides for the file. */
@@ -175,7 +169,7 @@ static enum status check_all(struct results *results, const struct job_list *lis
                              struct error *error)
 {
     const struct settings *settings = results->settings;
-    const int processors = settings->jobs > 0 ? settings->jobs : processors_available();
+    const int processors = settings_threads(settings);
     const int threads = (size_t)processors < list->count ? processors : (int)list->count;
     struct ordered files = {.count = 0};
     size_t next = 0;

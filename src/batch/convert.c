@@ -29,7 +29,7 @@ struct conversion job_output_conversion(const struct job *job, const struct work
 {
     struct conversion to = *from;
     const struct settings *settings = worker->context->settings;
-    const enum sample_type in = job->is_stack_result ? job_input_type(job) : from->type;
+    const enum sample_type in = job->is_stack_result ? job->samples : from->type;
     to.type = out->type;
     /* Float samples without a profile are linear light already. With --range, float outputs of float inputs
      * are scaled back to the input's range. Inputs of a stack keep the chain's values until they are merged.
@@ -39,7 +39,7 @@ struct conversion job_output_conversion(const struct job *job, const struct work
     conversion_set_curves(&to, shape);
     to.has_range = settings->range.given && (from->has_range || job->is_stack_result) &&
                    !job_is_stack_input(job) && sample_is_float(in) && sample_is_float(to.type);
-    to.counts_clipping = transfer_clips(job_input_type(job), to.type,
+    to.counts_clipping = transfer_clips(job->samples, to.type,
                                         settings->verbose || chain_caps(&job->chain).amplifies ||
                                             (job->is_stack_result && step_caps(job->merge_step).amplifies));
     to.channels = out->channels;
@@ -65,7 +65,7 @@ static bool range_applies(const struct page *page)
 static bool is_rescaled(const struct job *job, const struct page *page)
 {
     const int bits = page->out.bits; /* bits of the input's samples, if the reader expands them; else 0 */
-    const double in = bits > 0 ? ldexp(1, bits) - 1 : sample_full_scale(job_input_type(job));
+    const double in = bits > 0 ? ldexp(1, bits) - 1 : sample_full_scale(job->samples);
     return chain_caps(&job->chain).new_values || page->out.palette || page->out.inverted ||
            range_applies(page) || in != sample_full_scale(page->out.type);
 }
@@ -87,7 +87,7 @@ static struct change describe_change(const struct job *job, const struct page *p
         .out_pages = job->pyramid || job_is_stack_input(job) ? 1 : reader_pages_wanted(job->reader),
         .in_channels = in->channels,
         .out_channels = out->channels,
-        .in_type = job_input_type(job),
+        .in_type = job->samples,
         .out_type = out->type,
         .processed = job->chain.count > 0 || range_applies(page),
         .rescaled = is_rescaled(job, page),
@@ -145,7 +145,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     const struct colour_space *space = change.space;
     const bool is_float = sample_is_float(page->out.type);
     /* Floats without a profile are light. Say that these are encoded by the default curve of integers. */
-    if (worker->context->settings->linear && is_float && !sample_is_float(job_input_type(job)) &&
+    if (worker->context->settings->linear && is_float && !sample_is_float(job->samples) &&
         !job_is_stack_input(job) && shape->kind == KIND_IMAGE && metadata->icc.data == NULL &&
         (shape->space == NULL || shape->space->is_srgb))
         space = colour_space_builtin(COLOUR_SRGB);
@@ -165,7 +165,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
         const struct conversion *from = &page->input_conversion;
         /* Coefficients of an input that is a pyramid keep their curve. */
-        struct coefficients description = {*shape, job_input_type(job), from->linear, from->exponent};
+        struct coefficients description = {*shape, job->samples, from->linear, from->exponent};
         if (job->pyramid) {
             description.linear = job->pyramid->linear;
             description.exponent = job->pyramid->exponent;

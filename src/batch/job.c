@@ -153,7 +153,7 @@ static enum status job_open_space(struct job *job, const struct settings *settin
     }
     /* Without a space the floats of a stack would count as linear light. If its files are integers, they are
      * sRGB by default. */
-    if (is_needed && job->space == NULL && job->merge_step && !sample_is_float(job_input_type(job)))
+    if (is_needed && job->space == NULL && job->merge_step && !sample_is_float(job->samples))
         job->space = colour_space_builtin(info->channels - info->alpha == 1 ? COLOUR_GRAY : COLOUR_SRGB);
     return STATUS_OK;
 }
@@ -206,6 +206,8 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
                                       &job->format, error);
     if (status == STATUS_OK)
         status = read_pyramid(job, settings, error);
+    if (status == STATUS_OK)
+        job_note_samples(job, settings);
     if (status == STATUS_OK)
         status = job_resolve_chain(job, worker, error);
     if (status == STATUS_OK)
@@ -293,34 +295,16 @@ enum status job_check(const struct job *job, struct error *error)
     return STATUS_FAILED;
 }
 
-enum sample_type job_input_type(const struct job *job)
-{
-    return job->is_stack_result ? job->samples
-           : job->pyramid       ? job->pyramid->samples
-                                : reader_info(job->reader)->type;
-}
-
 void job_note_samples(struct job *job, const struct settings *settings)
 {
     const double unit = sample_full_scale(reader_info(job->reader)->type);
     if (job->is_stack_result)
         return;
-    job->samples = job_input_type(job);
+    job->samples = job->pyramid ? job->pyramid->samples : reader_info(job->reader)->type;
     if (settings->range.automatic)
         return;
     job->low = settings->range.low / unit;
     job->high = settings->range.high / unit;
-}
-
-/* Sets job->samples, `low` and `high`. For --range auto reads the whole input. */
-static enum status choose_range(struct job *job, const struct settings *settings, struct error *error)
-{
-    job_note_samples(job, settings);
-    if (job->is_stack_result)
-        return STATUS_OK;
-    if (settings->range.given && job->pyramid)
-        return fail(error, STATUS_FAILED, "holds coefficients, which have no range; leave --range out");
-    return settings->range.automatic ? reader_measure(job->reader, &job->low, &job->high, error) : STATUS_OK;
 }
 
 /* Returns the bytes that decoding ahead may use, and compression as many more: each a quarter of the worker's
@@ -358,8 +342,10 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     job->rounded = false;
     if (status == STATUS_OK)
         status = job_configure(job, worker, error);
-    if (status == STATUS_OK)
-        status = choose_range(job, settings, error);
+    if (status == STATUS_OK && settings->range.given && job->pyramid)
+        status = fail(error, STATUS_FAILED, "holds coefficients, which have no range; leave --range out");
+    else if (status == STATUS_OK && settings->range.automatic)
+        status = reader_measure(job->reader, &job->low, &job->high, error);
     if (status != STATUS_OK)
         job_close(job);
     return status;
@@ -418,8 +404,8 @@ struct conversion job_input_conversion(const struct job *job, const struct worke
 enum sample_type job_output_type(const struct job *job, const struct worker *worker)
 {
     if (job_is_stack_input(job))
-        return job_keeps_samples(job, worker) ? job_input_type(job) : SAMPLE_FLOAT;
-    return format_sample_type(job->format, settings_type(worker->context->settings, job_input_type(job)));
+        return job_keeps_samples(job, worker) ? job->samples : SAMPLE_FLOAT;
+    return format_sample_type(job->format, settings_type(worker->context->settings, job->samples));
 }
 
 bool job_is_bilevel(const struct job *job, const struct worker *worker)
@@ -481,13 +467,12 @@ enum status job_adapt_to_chroma(struct job *job, const struct worker *worker, co
                                 struct error *error)
 {
     const struct video *video = &reader_info(job->reader)->video;
-    if (video->parts < 2 || job->has_chroma_chain)
+    if (video->parts < 2 || job->chroma_chain.count > 0)
         return STATUS_OK;
     const struct chroma chroma = {
         .across = video->across, .down = video->down, .left = video->left, .top = video->top};
     enum status status = chain_make_chroma(&job->chain, &chroma, plan->shapes, worker->context->settings,
                                            &job->chroma_chain, error);
-    job->has_chroma_chain = status == STATUS_OK;
     if (status != STATUS_OK)
         error_prefix(error, job_input_name(job)); /* the message begins with the stage */
     return status;
@@ -522,7 +507,6 @@ void job_close(struct job *job)
     job_close_input(job);
     chain_free(&job->chain);
     chain_free(&job->chroma_chain);
-    job->has_chroma_chain = false;
     colour_space_release(job->space);
     job->space = NULL;
     free(job->pyramid);

@@ -62,8 +62,7 @@ struct job {
     struct chain chain;           /* for the current page */
     int orientation;              /* TIFF's, 2 to 8, if `chain` has the stage that turns the page; else 0 */
     char measured[160];           /* what job_measure found, for people; may be empty */
-    struct chain chroma_chain;    /* for the chroma planes of video */
-    bool has_chroma_chain;        /* set with the plan of the first page of luma */
+    struct chain chroma_chain;    /* for the chroma planes of video; made with the plan of the first page */
     struct coefficients *pyramid; /* the description of a coefficient file; else NULL */
     enum sample_type samples;     /* of the page, or of the image that a coefficient file was made from */
     const struct colour_space *space; /* of the page, a reference; NULL: unknown, or no stage needs it */
@@ -127,10 +126,9 @@ bool job_is_one_image(const struct job *job);
 void job_note_samples(struct job *job, const struct settings *settings);
 
 /* Return for the input's current page: its shape as it is decoded, the conversion of its samples to values,
- * its sample type, and the sample type of the output. */
+ * and the sample type of the output. */
 struct shape job_shape(const struct job *job);
 struct conversion job_input_conversion(const struct job *job, const struct worker *worker);
-enum sample_type job_input_type(const struct job *job);
 enum sample_type job_output_type(const struct job *job, const struct worker *worker);
 
 /* True if the output has one bit for each pixel; its sample type is then SAMPLE_UINT8. */

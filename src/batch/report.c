@@ -120,13 +120,13 @@ static void put_alignment(struct json_writer *line, const struct alignment *foun
 /* Writes the warnings, lines of a text, as a list. */
 static void put_warnings(struct json_writer *line, const char *warnings)
 {
-    char text[WARNINGS_SIZE];
+    const char *cursor = warnings;
+    struct word word;
     json_begin(line, "warnings", '[');
-    while (warnings[0] != '\0') {
-        int length = (int)strcspn(warnings, "\n");
-        snprintf(text, sizeof text, "%.*s", length, warnings);
+    while (warnings[0] != '\0' && text_next_word(&cursor, '\n', &word)) {
+        char text[WARNINGS_SIZE];
+        snprintf(text, sizeof text, "%.*s", (int)word.length, word.start);
         json_put_string(line, NULL, text);
-        warnings += length + (warnings[length] == '\n');
     }
     json_end(line, ']');
 }
@@ -172,11 +172,10 @@ static void print_result(FILE *out, const struct job *job, const struct result *
         put_parts(&line, &result->times);
         put_seconds(&line, "total", result->times.total);
         json_end(&line, '}');
-        json_put_integer(&line, "group", result->group);
     } else {
         json_put_null(&line, "seconds");
-        json_put_null(&line, "group");
     }
+    json_put_known(&line, "group", was_processed ? result->group : 0);
     json_put_string(&line, "device", was_processed ? result->device : NULL);
     json_end(&line, '}');
     fputc('\n', out);
@@ -225,8 +224,7 @@ enum status results_begin(struct results *results, const struct settings *settin
                           const struct job_list *list, void (*report_error)(const struct error *),
                           struct error *error)
 {
-    *results = (struct results){
-        .settings = settings, .count = list->count, .several = list->several, .report_error = report_error};
+    *results = (struct results){.settings = settings, .several = list->several, .report_error = report_error};
     enum status status = report_file_open(&results->report, settings->dry_run ? NULL : settings->report,
                                           settings->resume, error);
     progress_begin(&results->progress, settings, list);
@@ -273,13 +271,12 @@ static void print_report_failure(struct results *results, const struct error *er
 /* Prints the warnings, lines of a text, unless --quiet is given. */
 static void print_warnings(struct results *results, const struct job *job, const struct result *result)
 {
-    const char *text = results->settings->quiet ? "" : result->warnings;
-    while (text[0] != '\0') {
+    const char *cursor = result->warnings;
+    struct word word;
+    while (!results->settings->quiet && result->warnings[0] != '\0' && text_next_word(&cursor, '\n', &word)) {
         struct error line;
-        int length = (int)strcspn(text, "\n");
-        error_set(&line, "%s: warning: %.*s", job_input_name(job), length, text);
+        error_set(&line, "%s: warning: %.*s", job_input_name(job), (int)word.length, word.start);
         results_print(results, &line);
-        text += length + (text[length] == '\n');
     }
 }
 
@@ -351,11 +348,11 @@ enum status results_end(struct results *results, const struct job_list *list, en
         return results->last_failure_status;
     }
     status = results->failed < results->added || is_check ? STATUS_PARTIAL : STATUS_FAILED;
-    const size_t not_tried = results->count - results->added;
+    const size_t not_tried = list->count - results->added;
     if (not_tried > 0)
         return fail(error, status,
                     "%zu of %zu files failed, and %zu %s not tried, as %s would fail in the same way",
-                    results->failed, results->count, not_tried, not_tried == 1 ? "was" : "were",
+                    results->failed, list->count, not_tried, not_tried == 1 ? "was" : "were",
                     not_tried == 1 ? "it" : "they");
     return fail(error, status, "%zu of %zu files %s", results->failed, results->added,
                 is_check ? "are damaged or cannot be read" : "failed");

@@ -29,7 +29,6 @@ typedef void report_line(FILE *out, const struct job *job, const struct result *
 struct results {
     /* Constant. */
     const struct settings *settings;
-    size_t count; /* number of jobs */
     bool several; /* each failure is printed when it happens; otherwise results_end returns the failure of the
                    * only file, or of the stack. True also for one file with an output folder */
     void (*report_error)(const struct error *);

@@ -235,7 +235,7 @@ static enum status check_picture(const struct stack *stack, const struct image_i
              "has %d channel%s%s, and the first picture of the stack %d%s; make them alike first",
              info->channels, info->channels == 1 ? "" : "s", info->alpha ? " with alpha" : "",
              first->channels, first->alpha ? " with alpha" : "");
-    else if (info->type != first->type && file_type == stack->samples)
+    else if (info->type != first->type && file_type == stack->result.samples)
         /* One has the samples of its file, the other was converted to floats (job_keeps_samples). */
         fail(error, STATUS_FAILED,
              "is unlike the first picture of the stack: the colours of one are multiplied by its alpha; "
@@ -274,17 +274,16 @@ static enum status end_picture(void *context, struct error *error)
     /* Begin the merge with the first picture, and add each. */
     if (!stack->merge) {
         const struct merge_input input = {.info = &picture->info,
-                                          .samples = job_input_type(job),
+                                          .samples = job->samples,
                                           .folder = stack->settings->environment.spool,
-                                          .jobs = stack->settings->jobs > 0 ? stack->settings->jobs
-                                                                            : processors_available()};
+                                          .jobs = settings_threads(stack->settings)};
         stack->first_info = picture->info;
         stack->first_info.metadata.warning[0] = '\0';                 /* printed for the input */
         picture->info.metadata = (struct metadata){.orientation = 0}; /* now the stack's */
-        stack->format = reader_format(job->reader);
-        stack->samples = input.samples;
-        stack->low = job->low;
-        stack->high = job->high;
+        stack->result.format = reader_format(job->reader);
+        stack->result.samples = job->samples;
+        stack->result.low = job->low;
+        stack->result.high = job->high;
         status = merge->begin(stack->step->params, &input, &stack->merge, error);
         if (status != STATUS_OK) {
             /* A worker that already waits for its turn must not add to half a merge. */
@@ -296,7 +295,7 @@ static enum status end_picture(void *context, struct error *error)
             metadata_free(&stack->first_info.metadata);
         }
     } else {
-        status = check_picture(stack, &picture->info, job_input_type(job), error);
+        status = check_picture(stack, &picture->info, job->samples, error);
     }
     if (status == STATUS_OK)
         status = merge->add(stack->merge, picture->run, picture->samples, error);
@@ -352,8 +351,8 @@ enum status stack_open_reader(struct job *job, struct worker *worker, struct err
                                   .out_pages = 1,
                                   .in_channels = info.channels,
                                   .out_channels = result.channels,
-                                  .in_type = stack->samples,
-                                  .out_type = stack->samples,
+                                  .in_type = job->samples,
+                                  .out_type = job->samples,
                                   .processed = true};
     info.width = (uint32_t)result.width;
     info.height = (uint32_t)result.height;
@@ -362,10 +361,6 @@ enum status stack_open_reader(struct job *job, struct worker *worker, struct err
     info.premultiplied = false;
     info.type = SAMPLE_FLOAT;
     info.reduction = 0;
-    job->format = stack->format;
-    job->samples = stack->samples;
-    job->low = stack->low;
-    job->high = stack->high;
     status = metadata_update(&stack->first_info.metadata, &change, error);
     if (status == STATUS_OK)
         status = memory_reader(job->output, &info, &source, &job->reader, error);

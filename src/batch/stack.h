@@ -23,7 +23,6 @@ struct stack {
     struct chain before, after; /* parts of the command's chain, which owns the steps */
     const struct step *step;    /* the step between them, which merges; NULL: there is no stack */
     struct input_series series; /* the inputs; owns the array, not the paths */
-    struct job result;          /* the job of the result; its strings belong to the first input's job */
     int max_workers;            /* number of workers whose pictures fit into 256 MB and --memory-limit, at
                                  * least 1 */
 
@@ -37,9 +36,8 @@ struct stack {
     /* The merge; belongs to the worker whose turn it is. */
     void *merge;                  /* state of struct merge; NULL before the first picture */
     struct image_info first_info; /* of the first picture; owns its metadata */
-    const struct format *format;  /* of the first picture's file */
-    enum sample_type samples;     /* of the first picture's file */
-    double low, high;             /* low and high of the first picture's job */
+    struct job result;            /* the job of the result, whose strings belong to the first input's job;
+                                   * format, samples, low and high are those of the first picture */
     size_t pictures;              /* number of pictures that were added */
 };
 

@@ -248,7 +248,7 @@ void worker_pool_merge(struct worker_pool *pool, struct stack *stack)
         return;
     stack->after.prepare_seconds += stack->before.prepare_seconds; /* report_times reads them here */
     pool->context.chain = &stack->after;
-    worker->share.threads = stack->settings->jobs > 0 ? stack->settings->jobs : processors_available();
+    worker->share.threads = settings_threads(stack->settings);
     worker_take_all_memory(worker);
     worker_clear(worker);
     worker->run.prebuilt = false; /* other stages follow */
@@ -305,7 +305,7 @@ static int worker_pool_choose_count(const struct worker_pool *pool, const struct
      * open. The driver and the report use others, and the parent process may have left some open. */
     enum { EACH = 5, OTHERS = 40 };
     struct rlimit limit;
-    int count = settings->jobs > 0 ? settings->jobs : processors_available(), most = THREADS_MAX;
+    int count = settings_threads(settings), most = THREADS_MAX;
     if (settings->trace)
         return 1;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
@@ -325,7 +325,7 @@ static int worker_pool_choose_count(const struct worker_pool *pool, const struct
 static void init_workers(struct worker_pool *pool)
 {
     const struct settings *settings = pool->context.settings;
-    int jobs = settings->jobs > 0 ? settings->jobs : processors_available();
+    int jobs = settings_threads(settings);
     for (int i = 0; i < pool->worker_count; i++) {
         struct pool_thread *thread = &pool->threads[i];
         struct worker *worker = &thread->worker;

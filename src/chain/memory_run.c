@@ -12,12 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the type of a sample's values: a complex sample is two floats. */
-static enum sample_type value_type(enum sample_type type)
-{
-    return type == SAMPLE_COMPLEX ? SAMPLE_FLOAT : type;
-}
-
 size_t row_values(const struct image_info *info)
 {
     return (size_t)info->width * (size_t)info->channels * (info->type == SAMPLE_COMPLEX ? 2 : 1);
@@ -36,11 +30,6 @@ void input_page_free(struct input_page *input)
 {
     free(input->samples);
     input->samples = NULL;
-}
-
-double samples_value(const struct sample_array *values, size_t index)
-{
-    return sample_value(values->type, values->bytes, index);
 }
 
 void samples_free(struct sample_array *values)
@@ -129,7 +118,8 @@ static enum status memory_run_write_rows(void *context, const void *rows, size_t
 {
     const struct memory_run *memory_run = context;
     struct sample_array *values = memory_run->values;
-    const enum sample_type type = value_type(memory_run->out.type);
+    const enum sample_type stored = memory_run->out.type,
+                           type = stored == SAMPLE_COMPLEX ? SAMPLE_FLOAT : stored; /* two values */
     const size_t row = row_values(&memory_run->out), unit = sample_size(type), used = values->count * unit,
                  needed = used + count * row * unit;
     if (needed > values->capacity) {
@@ -147,20 +137,12 @@ static enum status memory_run_write_rows(void *context, const void *rows, size_t
     return STATUS_OK;
 }
 
-static enum status memory_run_end_page(void *context, struct error *error)
-{
-    (void)context;
-    (void)error;
-    return STATUS_OK;
-}
-
 enum status run_in_memory(const char *name, const struct page *page, const struct input_page *inputs,
                           size_t count, struct sample_array *values, struct error *error)
 {
     struct memory_run memory_run = {.inputs = inputs, .count = count, .values = values};
     const struct memory_source source = {&memory_run, memory_run_read_rows, memory_run_next_page};
-    const struct memory_sink sink = {&memory_run, memory_run_begin_page, memory_run_write_rows,
-                                     memory_run_end_page};
+    const struct memory_sink sink = {&memory_run, memory_run_begin_page, memory_run_write_rows, NULL};
     struct clipping clipping = {0};
     struct page copy = *page;
     copy.reader = NULL;

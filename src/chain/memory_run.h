@@ -33,8 +33,6 @@ struct sample_array {
     size_t capacity; /* bytes */
 };
 
-/* Returns a value; full scale of integers is 1. */
-double samples_value(const struct sample_array *values, size_t index);
 void samples_free(struct sample_array *values);
 
 /* Returns a page for a run in memory with this plan. Samples are converted as in files without --range.

@@ -116,17 +116,10 @@ static void put_side(struct json_writer *out, const char *key, const struct side
 {
     json_begin(out, key, '{');
     json_put_string(out, "file", side->name);
-    if (side->info.width > 0) {
-        json_put_integer(out, "width", side->info.width);
-        json_put_integer(out, "height", side->info.height);
-        json_put_integer(out, "channels", side->info.video.parts > 1 ? 3 : side->info.channels);
-        json_put_string(out, "samples", sample_name(side->info.type));
-    } else {
-        json_put_null(out, "width");
-        json_put_null(out, "height");
-        json_put_null(out, "channels");
-        json_put_null(out, "samples");
-    }
+    json_put_known(out, "width", side->info.width);
+    json_put_known(out, "height", side->info.height);
+    json_put_known(out, "channels", side->info.video.parts > 1 ? 3 : side->info.channels);
+    json_put_string(out, "samples", side->info.width > 0 ? sample_name(side->info.type) : NULL);
     json_end(out, '}');
 }
 

@@ -93,15 +93,6 @@ static void offer_keys(struct typed *typed, const struct option *table, const ch
             offer_text(typed, key->name, "=", key->help);
 }
 
-/* Returns the stage with this name; NULL if the name is unknown. stage_find needs a NUL-terminated string. */
-static const struct stage *find_stage(struct word name)
-{
-    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
-        if (word_equals(name, (*stage)->name))
-            return *stage;
-    return NULL;
-}
-
 /* Returns the global option of that name; NULL if it is hidden or unknown. */
 static const struct option *find_global_option(struct word name)
 {
@@ -118,7 +109,7 @@ static void offer_stages(const struct typed *typed)
 /* Completes the value of a stage or option, which begins at `value`. */
 static void offer_value(struct typed *typed, struct word name, const char *value)
 {
-    const struct stage *stage = find_stage(name);
+    const struct stage *stage = stage_find_word(name);
     const struct option *option = find_global_option(name);
     typed->last = value;
     typed->kept = (struct word){typed->word, (size_t)(value - typed->word)};
@@ -154,7 +145,7 @@ static struct word option_awaiting_value(const char *argument)
             return none;
     } else {
         struct word name = {argument + 2, strlen(argument + 2)};
-        const struct stage *stage = find_stage(name);
+        const struct stage *stage = stage_find_word(name);
         if (stage != NULL)
             return options_need_value(stage->options) ? name : none;
         option = find_global_option(name);

@@ -134,15 +134,6 @@ static void put_space(struct json_writer *out, const struct colour_space *space)
     json_end(out, '}');
 }
 
-/* Writes a number, or null for 0, which means unknown. */
-static void put_known(struct json_writer *out, const char *key, int value)
-{
-    if (value > 0)
-        json_put_integer(out, key, value);
-    else
-        json_put_null(out, key);
-}
-
 /* Returns the variance of the picture's Laplacian divided by the variance that its noise alone, as strong as
  * on the finest level, would give. The Laplacian multiplies the variance of white noise by 20, the sum of the
  * squared weights 1, 1, -4, 1, 1. NaN if the noise is unknown or 0. */
@@ -185,8 +176,8 @@ static void put_measured(struct json_writer *out, const struct file_info *facts)
         json_end(out, ']');
     }
     json_end(out, '}');
-    put_known(out, "real_bits", measured->real_bits);
-    put_known(out, "jpeg_quality", facts->info->quality);
+    json_put_known(out, "real_bits", measured->real_bits);
+    json_put_known(out, "jpeg_quality", facts->info->quality);
 }
 
 /* Prints a line with one object. Only "stream" and the keys of --measure may be left out. */
@@ -204,9 +195,9 @@ static void print_json(FILE *file, const struct file_info *facts)
     json_put_integer(&out, "channels", info->video.parts > 1 ? 3 : info->channels);
     json_put_string(&out, "colours", channel_layout_name(info));
     json_put_string(&out, "samples", sample_name(info->type));
-    put_known(&out, "bits", info->bits);
+    json_put_known(&out, "bits", info->bits);
     json_put_boolean(&out, "palette", info->palette);
-    put_known(&out, "pages", facts->pages);
+    json_put_known(&out, "pages", facts->pages);
     json_put_string(&out, "compression", facts->compression);
     if (info->video.header)
         json_put_string(&out, "stream", info->video.header);
@@ -216,7 +207,7 @@ static void print_json(FILE *file, const struct file_info *facts)
     json_put_boolean(&out, "srgb", metadata->srgb);
     json_put_number(&out, "gamma", metadata->gamma > 0 ? metadata->gamma : (double)NAN, DIGITS);
     put_resolution(&out, metadata);
-    put_known(&out, "orientation", metadata->orientation);
+    json_put_known(&out, "orientation", metadata->orientation);
     json_put_integer(&out, "exif_bytes", (long long)metadata->exif.size);
     char taken[TAKEN_SIZE];
     exif_describe(&metadata->exif, taken, sizeof taken);

@@ -70,13 +70,17 @@ struct interval rows_all(const void *params, const struct shape *in, struct inte
     return rows_full(in->height);
 }
 
+const struct stage *stage_find_word(struct word name)
+{
+    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
+        if (word_equals(name, (*stage)->name))
+            return *stage;
+    return NULL;
+}
+
 const struct stage *stage_find(const char *name)
 {
-    for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
-        if (strcmp((*stage)->name, name) == 0)
-            return *stage;
-    }
-    return NULL;
+    return stage_find_word((struct word){name, strlen(name)});
 }
 
 enum status adapt_nothing_to_chroma(void *params, const struct chroma *chroma, struct error *error)

@@ -263,7 +263,7 @@ static struct comparison compare_output(const struct test_case *test_case, const
         const size_t index = i / test_case->stride;
         bool has_answer =
             i % test_case->stride == 0 && index < test_case->count && test_case->answers[index] != NO_ANSWER;
-        double got = samples_value(numbers, i);
+        double got = sample_value(numbers->type, numbers->bytes, i);
         double expected = has_answer ? ANSWER_UNIT * test_case->answers[index] : got;
         double difference = fabs(got - expected) - rounding;
         double error = isfinite(got) ? difference / fmax(1, fabs(expected)) : INFINITY;

@@ -351,16 +351,6 @@ char *option_value_text(const struct option *option, const void *fields)
     return NULL;
 }
 
-bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs)
-{
-    char *a = option_value_text(option, fields), *b = option_value_text(option, others);
-    const bool done = a != NULL && b != NULL;
-    *differs = !done || strcmp(a, b) != 0;
-    free(a);
-    free(b);
-    return done;
-}
-
 const char *option_words(const struct option *option)
 {
     if (option->type == OPTION_YES_NO)

@@ -129,10 +129,6 @@ void option_print(FILE *file, const struct option *option, const void *fields);
 /* Returns the text that option_print prints; the caller frees it. NULL if out of memory. */
 char *option_value_text(const struct option *option, const void *fields);
 
-/* Sets *differs to true if the texts of an option's values in two structs differ. Returns false if out of
- * memory; then *differs is true. */
-bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs);
-
 /* Prints a number with the fewest digits, at least 6 significant ones, that parse to the same number. */
 void print_real(FILE *file, double value);
 

@@ -501,6 +501,16 @@ void settings_print_effects(FILE *file, const struct settings *settings, bool ha
             print_row(file, row, settings);
 }
 
+/* True if the texts of an option's values in two structs differ, or if out of memory. */
+static bool differs(const struct option *option, const void *fields, const void *others)
+{
+    char *a = option_value_text(option, fields), *b = option_value_text(option, others);
+    const bool equal = a != NULL && b != NULL && strcmp(a, b) == 0;
+    free(a);
+    free(b);
+    return !equal;
+}
+
 void settings_print(FILE *file, const struct settings *settings)
 {
     char *text = NULL;
@@ -510,18 +520,14 @@ void settings_print(FILE *file, const struct settings *settings)
         return;
 
     /* Print the options and variables that differ from their defaults. */
-    bool differs;
     struct settings defaults = {0};
     options_set_defaults(global_options, &defaults);
     options_set_defaults(environment_variables, &defaults.environment);
-    for (const struct option *row = global_options; row->type != OPTION_END; row++) {
-        option_compare(row, settings, &defaults, &differs);
-        if (differs && strcmp(row->name, "verbose") != 0)
+    for (const struct option *row = global_options; row->type != OPTION_END; row++)
+        if (strcmp(row->name, "verbose") != 0 && differs(row, settings, &defaults))
             print_row(stream, row, settings);
-    }
     for (const struct option *row = environment_variables; row->type != OPTION_END; row++) {
-        option_compare(row, &settings->environment, &defaults.environment, &differs);
-        if (!differs)
+        if (!differs(row, &settings->environment, &defaults.environment))
             continue;
         fprintf(stream, " %s=", row->name);
         option_print(stream, row, &settings->environment);
@@ -533,6 +539,11 @@ void settings_print(FILE *file, const struct settings *settings)
         fprintf(file, "climg: settings:%s\n", text);
     }
     free(text);
+}
+
+int settings_threads(const struct settings *settings)
+{
+    return settings->jobs > 0 ? settings->jobs : processors_available();
 }
 
 enum sample_type settings_type(const struct settings *settings, enum sample_type input)

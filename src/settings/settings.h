@@ -185,6 +185,9 @@ void settings_print(FILE *file, const struct settings *settings);
 /* Returns the options of a reader: pages, formats, limits, threads, the folder of temporary files. */
 struct reader_options settings_reader_options(const struct settings *settings);
 
+/* Returns the number of threads of --jobs; by default that of the processors. */
+int settings_threads(const struct settings *settings);
+
 /* Returns the sample type of --depth, or `input` without --depth. 1 bit is SAMPLE_UINT8. */
 enum sample_type settings_type(const struct settings *settings, enum sample_type input);
 
