@@ -285,7 +285,8 @@ static enum status prepare_command(struct command *command, struct job_list *lis
 
 /* Removes temporary files of killed runs, checks the auxiliary outputs, drops the jobs of other shards,
  * prints which files are left out, selects the drivers to load, and opens the report. */
-static enum status begin_batch(const struct command *command, struct job_list *list, struct results *results,
+static enum status begin_batch(const struct command *command, const struct resume *resume,
+                               struct job_list *list, struct results *results,
                                void (*report_error)(const struct error *), struct error *error)
 {
     const struct settings *settings = &command->settings;
@@ -300,7 +301,7 @@ static enum status begin_batch(const struct command *command, struct job_list *l
         const struct workload work = chooses ? estimate_workload(command, list) : (struct workload){0};
         device_select_drivers(settings, chooses ? &work : NULL);
     }
-    return results_begin(results, settings, list, report_error, error);
+    return results_begin(results, settings, resume, list, report_error, error);
 }
 
 enum status batch_run(struct command *command, void (*report_error)(const struct error *),
@@ -312,6 +313,7 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
     struct results results;
     struct worker_pool pool;
     struct resume resume = {0};
+    const struct resume *done = settings->resume ? &resume : NULL;
     char *provenance = NULL;
     double began = clock_seconds();
     if (settings->verbose)
@@ -322,9 +324,9 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
     if (status == STATUS_OK && settings->resume)
         status = resume_load(&resume, command, provenance, &list, error);
     if (status == STATUS_OK)
-        status = begin_batch(command, &list, &results, report_error, error);
+        status = begin_batch(command, done, &list, &results, report_error, error);
     if (status == STATUS_OK && settings->dry_run) {
-        status = dry_run(settings->resume ? &resume : NULL, &list, &results, error);
+        status = dry_run(done, &list, &results, error);
         status = results_end(&results, &list, status, error);
     } else if (status == STATUS_OK) {
         if (stack.step) {
@@ -334,12 +336,10 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
         status =
             worker_pool_open(&pool, command, settings->strip ? NULL : provenance, &list, &results, error);
         const bool opened = status == STATUS_OK;
-        if (opened && settings->resume)
-            progress_subtract_done(&results.progress, &resume, &list);
         if (opened && stack.step)
             pool.context.chain = &stack.before;
         if (opened)
-            worker_pool_run(&pool, settings->resume ? &resume : NULL);
+            worker_pool_run(&pool, done);
         if (opened && stack.step)
             worker_pool_merge(&pool, &stack);
         /* Also after a failure to open the pool: the report has a line for each job that was not tried. */

@@ -97,7 +97,8 @@ static double job_weight(const struct job *job)
     return job->bytes > 0 ? (double)job->bytes : 1;
 }
 
-void progress_begin(struct progress *progress, const struct settings *settings, const struct job_list *list)
+void progress_begin(struct progress *progress, const struct settings *settings, const struct resume *resume,
+                    const struct job_list *list)
 {
     const bool is_check = settings->mode == MODE_CHECK, only_reads = (settings->mode & MODES_READING) != 0;
     const bool is_silent = settings->quiet || settings->dry_run || (only_reads && !is_check);
@@ -121,20 +122,12 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     if (!list->several && settings->progress == PROGRESS_OPTION_AUTO)
         progress->last_drawn =
             progress->began + FIRST_DRAW_DELAY - REDRAW_INTERVAL; /* nothing is drawn for a quick file */
-    for (size_t i = 0; i < list->count; i++)
-        progress->pending_bytes += job_weight(&list->jobs[i]);
-    atomic_store(&watches_compiler, progress->has_line);
-}
-
-void progress_subtract_done(struct progress *progress, const struct resume *resume,
-                            const struct job_list *list)
-{
-    for (size_t i = 0; progress->has_line && i < list->count; i++) {
+    for (size_t i = 0; i < list->count; i++) {
         struct job *job = &list->jobs[i];
-        job->is_expected_done = resume_expects_done(resume, job);
-        if (job->is_expected_done)
-            progress->pending_bytes -= job_weight(job);
+        job->is_expected_done = progress->has_line && resume && resume_expects_done(resume, job);
+        progress->pending_bytes += job->is_expected_done ? 0 : job_weight(job);
     }
+    atomic_store(&watches_compiler, progress->has_line);
 }
 
 /* Appends the part that took the most time, and its share of the time of all files. */

@@ -46,14 +46,11 @@ struct progress {
     double file_seconds;         /* seconds from the start to the end of each file, added up */
 };
 
-/* Initialises the progress. Call it before the workers start. From then until progress_end,
+/* Initialises the progress, without the files that --resume will probably skip, so that the time left is
+ * right; `resume` may be NULL. Call it before the workers start. From then until progress_end,
  * progress_interrupted prints the number of files that are done. */
-void progress_begin(struct progress *progress, const struct settings *settings, const struct job_list *list);
-
-/* Subtracts from pending_bytes the files that --resume will probably skip, so that the time left is right.
- * Call it before the workers start. */
-void progress_subtract_done(struct progress *progress, const struct resume *resume,
-                            const struct job_list *list);
+void progress_begin(struct progress *progress, const struct settings *settings, const struct resume *resume,
+                    const struct job_list *list);
 
 /* Draws a line when the driver has compiled for half a second in total, and erases it when it is done. One
  * thread calls it every 0.1 s. */

@@ -221,13 +221,13 @@ static enum status report_file_append(const struct results *results, const struc
 }
 
 enum status results_begin(struct results *results, const struct settings *settings,
-                          const struct job_list *list, void (*report_error)(const struct error *),
-                          struct error *error)
+                          const struct resume *resume, const struct job_list *list,
+                          void (*report_error)(const struct error *), struct error *error)
 {
     *results = (struct results){.settings = settings, .several = list->several, .report_error = report_error};
     enum status status = report_file_open(&results->report, settings->dry_run ? NULL : settings->report,
                                           settings->resume, error);
-    progress_begin(&results->progress, settings, list);
+    progress_begin(&results->progress, settings, resume, list);
     return status;
 }
 
@@ -250,7 +250,7 @@ enum status results_begin_reading(struct results *results, struct job_list *list
     job_list_print_left_out(list, settings);
     job_list_keep_shard(list, &settings->part);
     status = command->prepare_process ? command->prepare_process(command, list, error) : STATUS_OK;
-    return status == STATUS_OK ? results_begin(results, settings, list, report_error, error) : status;
+    return status == STATUS_OK ? results_begin(results, settings, NULL, list, report_error, error) : status;
 }
 
 void results_print(const struct results *results, const struct error *error)

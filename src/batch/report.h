@@ -47,11 +47,11 @@ struct results {
     enum status last_failure_status;
 };
 
-/* Opens the report and begins the progress; call results_end after success. `report_error` prints a message.
- */
+/* Opens the report and begins the progress; call results_end after success. `resume` may be NULL.
+ * `report_error` prints a message. */
 enum status results_begin(struct results *results, const struct settings *settings,
-                          const struct job_list *list, void (*report_error)(const struct error *),
-                          struct error *error);
+                          const struct resume *resume, const struct job_list *list,
+                          void (*report_error)(const struct error *), struct error *error);
 
 /* Begins a command that reads files and writes none (--info, --check, --compare): checks the command, lists
  * the files of the shard, confines the process, and calls results_begin. Free the list also after a failure.
