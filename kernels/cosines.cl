@@ -183,7 +183,8 @@ __kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *
 #pragma unroll
         for (int k = 0; k < SIDE; k++) {
             const float8 row = (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)(k) ? (float8)(variance_at[k]) : variance;
-            float8 gain = p[k] * p[k] / (p[k] * p[k] + row);
+            const float8 power = min(p[k] * p[k], 1e37f); /* not infinite */
+            float8 gain = power / (power + row);
             v[k] *= gain;
             if (k == 0) /* the mean is the pilot's */
                 gain.s0 = 1.0f, v[k].s0 = p[k].s0;

@@ -136,7 +136,8 @@ static inline int tone_of(PLANES_IN(picture), int x, int y, int image, int chann
         const int column = reflect(2 * (x - NEAR + k % SIDE), picture_at.width);
         sum += channel_of(PLANES_ARG(picture), column, reflect(2 * (y - NEAR + k / SIDE), picture_at.height), 0, image, 0, channels);
     }
-    return clamp((int)(sum * (TONES * ONE_BRIGHTNESS / (SIDE * SIDE))), 0, TONES - 1);
+    /* Clipped as a float, as devices convert huge floats differently. */
+    return (int)clamp(sum * (TONES * ONE_BRIGHTNESS / (SIDE * SIDE)), 0.0f, TONES - 1.0f);
 }
 
 /* Counts the energies of one level at columns x rows evenly spaced positions, but only in rows [range.x, range.y).
@@ -182,7 +183,7 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
                 if (p >= counted)
                     break;
                 const int byte = planes < MAX_PLANES ? p : p < 3 ? 3 : p - 3; /* opponent colours: of all colours together */
-                const int8 is_counted = used_lanes & (energy[p] < INFINITY) &
+                const int8 is_counted = used_lanes & (energy[p] == energy[p]) & /* not NaN */
                                         (has_cells ? is_live(even[k], odd[k], byte) : energy[p] > NOT_ZERO);
                 sum[p] += as_float8(as_int8(energy[p]) & is_counted);
                 count[p] -= is_counted;

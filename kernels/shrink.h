@@ -4,7 +4,7 @@
  * magnitudes of complex ones sqrt(5) is better (src/wavelet/shrink.h).
  *
  *     w = y1 * max(R - T, 0) / R,  R = sqrt(|y1|^2 + |y2|^2),  T = sqrt(5) * sn^2 / s,
- *     s^2 = max(mean over 5x5 of |y1|^2 / 2 - sn^2, 1e-18)
+ *     s^2 = mean over 5x5 of |y1|^2 / 2 - sn^2; w = 0 if it is not positive
  *
  *     y1   noisy coefficient; w is its denoised value
  *     y2   the parent of y1: the coefficient at the same place and of the same orientation, one level coarser. It is the
@@ -21,6 +21,10 @@
  * same level, averaged over the 2x2 samples at the coefficient. The kernel shrink_tones computes a plane of factors for each
  * image.
  *
+ * Huge noise: floats hold s^2 R^2 only up to 1e38. So sn is in a unit U, a power of two that is 1 unless the noise is huge, and
+ * s^2 in U^4 (MEAN). As R is not divided, s^2 R^2 is in U^4, too, and T / R is as before. Products beyond 1e38 are clipped, which
+ * changes T / R only if it is tiny.
+ *
  * Order of the sum over 5x5: each column is summed from top to bottom, then the five sums are added from left to right. All
  * sums start from 0.
  *
@@ -33,10 +37,11 @@
 #define NEIGHBOURS 5 /* rows and columns of the window over which energies are averaged */
 
 /* Noise of a level: rows of `pitch` floats, one for each plane (struct noise in src/wavelet/noise.h). */
-#define SIGMA    0 /* standard deviation of the image's noise; 0 for alpha */
+#define SIGMA    0 /* standard deviation of the image's noise, in U; 0 for alpha */
 #define SHARE    1 /* factor of |y2|^2 */
-#define SUBTRACT 2 /* factor of sn^2 in the estimate of s^2 */
+#define SUBTRACT 2 /* factor of sn^2 in the estimate of s^2, in U^2 */
 #define GUIDE    3 /* factor of the energies of the image's first plane; 0: they are not read */
+#define MEAN     4 /* factor of the sum of the energies: 1 / 25, in U^4 */
 
 /* Returns half of the squared magnitude of re + i im. Energies are summed along y first. Then a colour difference adds GUIDE
  * times the sums of the first plane, and the results are summed along x. */
@@ -64,14 +69,15 @@ static inline vec inverse_root(vec v)
     return y;
 }
 
-/* Returns max(R - T, 0) / R = max(1 - sqrt(5) sn^2 / (s R), 0). `energies` is the sum of energy() over 5x5, `noise` is sn,
- * `subtract` times sn^2 is subtracted from the mean of the energies, `squares` is R^2. The lower bounds keep products from
- * becoming denormal. */
-static inline vec shrink_factor(vec energies, vec noise, vec subtract, vec squares)
+/* Returns max(R - T, 0) / R = max(1 - sqrt(5) sn^2 / (s R), 0). `energies` is the sum of energy() over 5x5, `mean` its factor
+ * MEAN, `noise` is sn, `subtract` times sn^2 is subtracted from the mean of the energies, `squares` is R^2. The lower bound keeps
+ * the product from becoming denormal. */
+static inline vec shrink_factor(vec energies, vec mean, vec noise, vec subtract, vec squares)
 {
     const vec noise2 = noise * noise;
-    const vec signal = fmax(mad(energies, 1.0f / (NEIGHBOURS * NEIGHBOURS), -(subtract * noise2)), 1e-18f);
-    return fmax(mad(-2.2360680f * noise2, inverse_root(signal * fmax(squares, 1e-18f)), (vec)(1.0f)), 0.0f);
+    const vec product = mad(energies, mean, -(subtract * noise2)) * squares;
+    const vec root = inverse_root(fmin(fmax(product, 1e-36f), (vec)(1e38f)));
+    return fmax(mad(-2.2360680f * noise2, root, (vec)(1.0f)), 0.0f);
 }
 
 /* Returns the noise factors of the vec of coefficients at (x, y). `plane` is the lowpass's plane of brightness. `scale`

@@ -75,7 +75,7 @@ NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(ener
     const int channels = subbands_at.channels, subband = item_z / channels, channel = item_z % channels;
     __global const float *own = noise + noise_index + channel;
     const float mean_noise = 0.5f * own[SIGMA * pitch], guide = own[GUIDE * pitch];
-    const vec share = own[SHARE * pitch], subtract = own[SUBTRACT * pitch];
+    const vec share = own[SHARE * pitch], subtract = own[SUBTRACT * pitch], mean = own[MEAN * pitch];
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
@@ -91,7 +91,7 @@ NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(ener
         if (by_tone)
             local_noise *= load(PLANES_ARG(tones), x, y, channel / image_channels);
         const vec energies_5x5 = sum_row(PLANES_ARG(energies), x, y, z, z - channel % image_channels, guide);
-        const vec factor = shrink_factor(energies_5x5, local_noise, subtract, sum_squares(re, im, share, parent_square));
+        const vec factor = shrink_factor(energies_5x5, mean, local_noise, subtract, sum_squares(re, im, share, parent_square));
         store(PLANES_ARG(dst), x, y, re_plane, factor * re);
         store(PLANES_ARG(dst), x, y, im_plane, factor * im);
     }

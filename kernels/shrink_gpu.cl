@@ -104,7 +104,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
     for (int r = 0; r < OUTPUTS; r++) {
         const vec sum = sum_rows(energies + r);
 #ifdef IMAGES
-        sums[r][item] = mad(guide, (vec)(sum.x), sum);
+        sums[r][item] = guide > 0.0f ? mad(guide, (vec)(sum.x), sum) : sum; /* 0 times NaN would be NaN */
 #else
         sums[r][item] = guide > 0.0f ? mad((vec)(guide), sums[r][item], sum) : sum;
 #endif
@@ -113,10 +113,10 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
     mirror_columns(sums[0], OUTPUTS, across, first * LANES);
 #ifdef IMAGES
     const vec mean_noise = 0.5f * vload4(0, own + SIGMA * pitch), share = vload4(0, own + SHARE * pitch);
-    const vec subtract = vload4(0, own + SUBTRACT * pitch);
+    const vec subtract = vload4(0, own + SUBTRACT * pitch), mean = vload4(0, own + MEAN * pitch);
 #else
     const float mean_noise = 0.5f * own[SIGMA * pitch];
-    const vec share = own[SHARE * pitch], subtract = own[SUBTRACT * pitch];
+    const vec share = own[SHARE * pitch], subtract = own[SUBTRACT * pitch], mean = own[MEAN * pitch];
 #endif
     /* Sums along x and shrinks. A work-item writes the outputs of tile_index(): in buffers in its own column, in images in
      * another one, whose coefficients are loaded again. Loading tones and parents before the barrier took 1.2 times as long on
@@ -136,7 +136,7 @@ shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const 
         if (by_tone)
             local_noise *= load(PLANES_ARG(tones), x, y, channel / image_channels);
         const vec squares = sum_squares(re[j], im[j], share, parent_square);
-        const vec factor = shrink_factor(sum_row(&sums[r][at]), local_noise, subtract, squares);
+        const vec factor = shrink_factor(sum_row(&sums[r][at]), mean, local_noise, subtract, squares);
         store(PLANES_ARG(dst), x, y, re_at, factor * re[j]);
         store(PLANES_ARG(dst), x, y, im_at, factor * im[j]);
     }

@@ -34,10 +34,11 @@ enum {
 
 /* Rows of a level in struct noise's `levels`, as in kernels/shrink.h. */
 enum {
-    ROW_SIGMA,    /* standard deviation of white noise that is as strong there; full scale is 1 */
+    ROW_SIGMA,    /* standard deviation of white noise that is as strong there; full scale is 1 / unit */
     ROW_SHARE,    /* factor of the parents' energy: 1, or less if their noise is stronger */
-    ROW_SUBTRACT, /* 1: the noise is subtracted from the neighbours' energy, 0: it is not */
+    ROW_SUBTRACT, /* 1 / unit^2: the noise is subtracted from the neighbours' energy, 0: it is not */
     ROW_GUIDE,    /* factor of the energy of brightness, which is added to a colour difference's */
+    ROW_MEAN,     /* factor of the sum of the 25 neighbours' energies, in unit^4 */
     NOISE_ROWS
 };
 
@@ -48,6 +49,9 @@ enum {
  * weight. */
 static const double BRIGHTNESS_FACTOR = 1.28, COLOUR_FACTOR = 1.42;
 static const float GUIDE_WEIGHT = 0.04F;
+
+/* Noise above HUGE_NOISE is in units of HUGE_UNIT in the rows of a level (kernels/shrink.h). */
+static const double HUGE_NOISE = 1 << 20, HUGE_UNIT = 1 << 24;
 
 /* Factor of the noise variance for quality=high, below 1 because the pilot lacks some of the signal. */
 static const float COSINE_FACTOR = 0.8F;
@@ -103,10 +107,12 @@ static void set_level(const struct shape *shape, const struct image_noise *image
     const float ratio = parent > own ? own / parent : 1;
     const bool is_difference = measured && !image->is_separate && channel > 0;
     const float colour_ratio = is_difference && first > 0 ? own / first : 0;
-    values[ROW_SIGMA * pitch] = (float)(factor * (double)own);
+    const double unit = factor * (double)own > HUGE_NOISE ? HUGE_UNIT : 1, squared = unit * unit;
+    values[ROW_SIGMA * pitch] = (float)(factor * (double)own / unit);
     values[ROW_SHARE * pitch] = ratio * ratio;
-    values[ROW_SUBTRACT * pitch] = measured ? 0 : 1;
+    values[ROW_SUBTRACT * pitch] = measured ? 0 : (float)(1 / squared);
     values[ROW_GUIDE * pitch] = GUIDE_WEIGHT * colour_ratio * colour_ratio;
+    values[ROW_MEAN * pitch] = 1.0F / 25 / (float)(squared * squared);
 }
 
 enum status noise_set(struct run *run, const struct shape *shape, const struct image_noise *images,

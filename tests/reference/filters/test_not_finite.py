@@ -126,6 +126,14 @@ def test_denoise_leaves_missing_values_out(tmp_path, rng, chain, channels, form,
     assert f"{count} values are" in warned and equal(actual, sliced).all()
 
 
+def test_shrink_with_nan(tmp_path, rng):
+    """Climg compared with itself: NaN of brightness does not reach colour differences by a factor of 0."""
+    picture = rng.random((64, 72, 3)) * [0, 1, 0.4] + 0.3
+    picture[20, 30, 0] = np.nan
+    results = [run_stage(tmp_path, picture, "--wavelet=2 --shrink --inverse-wavelet", form, memory)[0] for form, memory in
+               (("cpu", "buffer"), ("gpu", "buffer"), ("gpu", "image"))]
+    assert np.isfinite(results[0]).any() and equal(results[0], results[1]).all() and equal(results[0], results[2]).all()
+
 @every_way
 def test_wolf_counts_missing_values(tmp_path, rng, form, memory):
     spoilt = spoil(rng, rng.random((90, 120, 3)).astype(np.float32), 3)

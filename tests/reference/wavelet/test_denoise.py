@@ -180,6 +180,33 @@ def test_floats_of_any_scale(tmp_path, rng):
         assert warns or error.std() < 0.01, (exponent, error.std())
 
 
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("kernels", ["cpu", "gpu"])
+def test_huge_floats(tmp_path, rng, kernels, memory):
+    """Strong edges stay: their squares, and the products of these, are larger than floats can be."""
+    clean = np.repeat(np.where(np.indices((96, 128)).sum(0) // 24 % 2, 0.8, 0.2)[..., None], 3, 2)
+    noisy = (clean + 0.05 * rng.normal(size=clean.shape)).astype(np.float32)
+    for exponent, chain in ((33, "--denoise=9"), (66, "--denoise=9"), (115, "--denoise=9"), (115, "--denoise=9,quality=high"),
+                            (33, "--denoise"), (66, "--denoise"), (115, "--denoise=auto,quality=high")):
+        tifffile.imwrite(tmp_path / "in.tif", np.ldexp(noisy, exponent), photometric="rgb")
+        done = harness.run("in.tif", "-m", memory, "-y", *chain.split(), "out.tif", cwd=tmp_path, env={"CLIMG_CLASS": kernels})
+        result = np.ldexp(tifffile.imread(tmp_path / "out.tif"), -exponent)
+        if "auto" in chain or chain == "--denoise":
+            assert "the noise cannot be measured" in done.err and (result - clean).std() < 0.06
+        else:  # the noise of 9 of 255 is nothing next to the picture
+            assert np.abs(result - noisy).max() < 1e-5, (exponent, chain)
+
+
+def test_huge_noise(tmp_path, rng):
+    """Climg compared with itself: noise of 10^8 is removed as noise of 10^4 is."""
+    noisy = np.where(np.indices((128, 160)).sum(0) // 24 % 2, 0.8, 0.2) + 0.05 * rng.normal(size=(128, 160))
+    results = []
+    for exponent in (17, 31):
+        tifffile.imwrite(tmp_path / "in.tif", np.ldexp(noisy, exponent).astype(np.float32))
+        harness.run("in.tif", "-y", "--denoise", "out.tif", cwd=tmp_path)
+        results.append(np.ldexp(tifffile.imread(tmp_path / "out.tif"), -exponent))
+    assert np.abs(results[1] - results[0]).max() < 1e-5
+
 @pytest.mark.some(4)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("biort", ["near_sym_a", "near_sym_b", "legall", "antonini"])
