@@ -20,10 +20,11 @@
 #define REAL_LANES LANES
 #include "power.h"
 
-/* Computes the energies of a picture: factor * |sum of the colours|^2 of each orientation, plus the mean of these, which are
- * added in the order of the orientations. `factor` is 1 / (3 * 49 * colours * variance of the noise); 49 is the sum of the
- * weights 1 5 1 over 3x3, so that weighted sums of energies are means. */
-__kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, float factor)
+/* Computes the energies of a picture: factor * |scale * sum of the colours|^2 of each orientation, plus the mean of these, which
+ * are added in the order of the orientations. scale^2 * factor is 1 / (3 * 49 * colours * variance of the noise); 49 is the sum of
+ * the weights 1 5 1 over 3x3, so that weighted sums of energies are means. `scale` is a power of two, which keeps squares of huge
+ * values finite. Energies are clipped, so that all sums of them are finite, too. */
+__kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, float scale, float factor)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row;
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -35,7 +36,8 @@ __kernel void focus_energy(PLANES_IN(subbands), PLANES_OUT(dst), int colours, fl
             re += load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * b, c, subbands_at.channels));
             im += load(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * b + 1, c, subbands_at.channels));
         }
-        energies[b] = factor * mad(re, re, im * im);
+        re *= scale, im *= scale;
+        energies[b] = fmin(factor * mad(re, re, im * im), (vec)(1e33f));
         sum += energies[b];
     }
     for (int b = 0; b < 6; b++)

@@ -46,8 +46,9 @@ enum {
     MIN_ROWS = 64         /* of pass 2 at a time */
 };
 
-/* Least noise, a tenth of an 8-bit count, so that energies in units of the noise are finite. */
-static const double MIN_SIGMA = 0.1 / 255;
+/* Least noise, so that energies in units of the noise are finite: a tenth of an 8-bit count, and 2^-24 of the
+ * pictures' detail. */
+static const double MIN_SIGMA = 0.1 / 255, MIN_SIGMA_OF_DETAIL = 1.0 / (1 << 24);
 
 /* Part of an estimate of the noise that is ignored, half an 8-bit count: it is invisible, and the estimate
  * contains texture. */
@@ -84,7 +85,8 @@ static double brightness_variance(const struct focus *focus, int level)
         variance = (variance + (double)sigma[1] * (double)sigma[1] + (double)sigma[2] * (double)sigma[2]) / 3;
     if (isnan(focus->pictures->noise))
         variance -= INVISIBLE_SIGMA * INVISIBLE_SIGMA;
-    return fmax(variance, MIN_SIGMA * MIN_SIGMA);
+    const double least = fmax(MIN_SIGMA, MIN_SIGMA_OF_DETAIL * focus->pictures->detail);
+    return fmax(variance, least * least);
 }
 
 /* Adds a level of a picture to `rows` of the sums, which are allocated for the first picture. */
@@ -96,8 +98,9 @@ static enum status add_level(struct focus *focus, bool is_first_picture, int lev
     const int width = subbands->width, height = subbands->height;
     const struct interval own_rows = {subbands->first_row, subbands->first_row + subbands->rows};
     const cl_int is_first = is_first_picture, colours = shape_is_colour(&focus->whole) ? 3 : 1;
-    const cl_float factor =
-        (cl_float)(1 / (SOFTNESS * colours * WINDOW_SUM * brightness_variance(focus, level)));
+    const double factor = 1 / (SOFTNESS * colours * WINDOW_SUM * brightness_variance(focus, level));
+    const int exponent = ilogb(factor) / 2;
+    const cl_float scale = (cl_float)ldexp(1, exponent), rest = (cl_float)ldexp(factor, -2 * exponent);
     enum status status = run_planes(run, width, height, own_rows, ORIENTATIONS, 1, &energies, error);
     if (status == STATUS_OK && is_first)
         status = run_planes(run, width, height, rows, SUBBAND_LAYERS, subbands->channels, sums, error);
@@ -111,7 +114,7 @@ static enum status add_level(struct focus *focus, bool is_first_picture, int lev
     else if (status == STATUS_OK) {
         work.depth = 1;
         status = LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies), ARG(colours),
-                        ARG(factor));
+                        ARG(scale), ARG(rest));
         work.depth = ORIENTATIONS;
     }
     /* Levels 2 and 3 add the energies of the finer level. Pass 1 begins above the fine levels; the self-test

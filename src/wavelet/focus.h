@@ -23,6 +23,7 @@ struct focus_pictures {
     int count;          /* number of pictures, at least 1 */
     double noise;       /* standard deviation, full scale is 1; NAN: estimate it */
     int smoothest;      /* index of the picture from which the noise is estimated */
+    double detail;      /* about the mean difference of neighbouring pixels of the sharpest picture */
     void *context;      /* first argument of the functions */
     /* Copies rows of a picture to host memory, plane by plane: sample x of row y and channel c is
      * to[(c * spacing + y - rows.begin) * pitch + x]. Called several times for the same rows. */

@@ -123,19 +123,19 @@ static void focus_find_factors(const struct merge_store *store)
         store->brightness[i].factor = mean / store->brightness[i].ratio;
 }
 
-/* Returns the index of the picture with the least detail at equal brightness. */
-static int focus_smoothest(const struct merge_store *store)
+/* Finds the picture with the least detail at equal brightness, and the most detail. */
+static void focus_find_detail(const struct merge_store *store, struct focus_pictures *pictures)
 {
     double least = HUGE_VAL;
-    int smoothest = 0; /* if no picture has neighbouring pixels */
+    pictures->smoothest = 0; /* if no picture has neighbouring pixels */
     for (int i = 0; i < (int)store->base.pictures; i++) {
         const double detail = store->brightness[i].detail * store->brightness[i].factor;
         if (detail < least) {
             least = detail;
-            smoothest = i;
+            pictures->smoothest = i;
         }
+        pictures->detail = fmax(pictures->detail, detail);
     }
-    return smoothest;
 }
 
 /* Reads `count` pixels of a picture from the file, from pixel `first` on. */
@@ -342,7 +342,7 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
         store->winners =
             allocate(base->width * base->height * sizeof *store->winners, "the map of a stack", error);
     focus_find_factors(store);
-    pictures.smoothest = focus_smoothest(store);
+    focus_find_detail(store, &pictures);
     if (!store->sharp || (store->depth && !store->winners) || focus_merge(run, &pictures, error) != STATUS_OK)
         return STATUS_FAILED;
     /* Crop to pixels that all pictures cover: others may be blurred, as the sharp picture ends there. */

@@ -191,6 +191,18 @@ def test_an_infinite_sample_does_not_count(tmp_path, rng):
     assert np.isfinite(harness.read_tiff(tmp_path / "out.tif")).all()
 
 
+@pytest.mark.parametrize("words", ["focus", "focus,noise=0"])
+def test_huge_floats(tmp_path, rng, words):
+    """Their squares are larger than floats can be; the result is as sharp as that of usual values."""
+    sharp = align_pairs.picture(align_pairs.texture, rng, 96)[..., None] / 255
+    pictures = np.stack(list(blurred(rng, sharp, 4, 0)))
+    results = []
+    for exponent in (0, 66, 110):
+        harness.run(*write(tmp_path, np.ldexp(pictures, exponent)), "--stack", words, "-y", "-o", tmp_path / "out.tif")
+        results.append(psnr(np.ldexp(read(tmp_path / "out.tif"), -exponent), sharp))
+    assert results[0] > max(psnr(picture, sharp) for picture in pictures) + 5 and min(results) > results[0] - 0.1, results
+
+
 def test_map_that_cannot_be_written(tmp_path, rng):
     """Is told before anything is merged."""
     paths = write(tmp_path, rng.random((2, 40, 50, 1)))
