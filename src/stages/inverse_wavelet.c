@@ -33,7 +33,7 @@ static enum status run_inverse(struct run *run, const void *params, const struct
                                struct error *error)
 {
     (void)params;
-    return dtcwt_inverse(run, in, out, error);
+    return dtcwt_inverse(run, NULL, in, out, error);
 }
 
 const struct stage stage_inverse_wavelet = {

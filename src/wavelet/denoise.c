@@ -263,7 +263,7 @@ static enum status denoise_whole(struct run *run, const struct denoise *denoise,
     if (status == STATUS_OK)
         status = noise_set(run, &noisy.shape, images, denoise->strength, noise, error);
     if (status == STATUS_OK)
-        status = shrink_inverse(run, noise, &noisy, out, error);
+        status = dtcwt_inverse(run, &(struct subband_filter){shrink_subbands, noise}, &noisy, out, error);
     value_release(run, &noisy);
     return status;
 }
@@ -310,7 +310,7 @@ static enum status denoise_slice(struct run *run, const struct denoise *denoise,
     if (status == STATUS_OK && pyramid.levels > noisy.shape.levels)
         status = copy_coarse(run, result, tile, &noisy, error);
     if (status == STATUS_OK)
-        status = shrink_inverse(run, noise, &noisy, out, error);
+        status = dtcwt_inverse(run, &(struct subband_filter){shrink_subbands, noise}, &noisy, out, error);
     value_release(run, &noisy);
     return status;
 }

@@ -151,7 +151,8 @@ static enum status analysis_end(struct run *run, const void *params, const struc
     if (status == STATUS_OK && coarse)
         status = noise_set(run, pyramid, &result->noise, denoise->strength, &noise, error);
     if (status == STATUS_OK && coarse)
-        status = shrink_inverse_to(run, &noise, fine, &noisy, &clean, error);
+        status = dtcwt_inverse_to(run, fine, &(struct subband_filter){shrink_subbands, &noise}, &noisy,
+                                  &clean, error);
     /* Replace the noisy lowpass by the denoised one, and keep the parents. */
     if (status == STATUS_OK && coarse) {
         planes_release(&run->pool, &result->planes[LOWPASS]);

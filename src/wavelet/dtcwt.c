@@ -1,9 +1,6 @@
 /* The levels of the transform, from the finest to the coarsest and back. dtcwt_level.c does one level.
  *
- * Only two lowpasses exist at a time, the source and the result of a level. The inverse computes a level in
- * strips, from the last to the first, so that a caller can compute the subbands of a strip just before they
- * are read. --denoise shrinks them at that point, which takes a third less memory than shrinking whole
- * levels. */
+ * Only two lowpasses exist at a time, the source and the result of a level. */
 #include "wavelet/dtcwt.h"
 
 #include "wavelet/dtcwt_level.h"
@@ -47,67 +44,65 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
     return STATUS_OK;
 }
 
-enum status dtcwt_inverse_output(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
-                                 int level, const struct value *out, struct planes *output,
+/* Inverts the levels from the coarsest one to `finest` + 1, for rows `out->rows` of the image. Sets *lowpass
+ * to the result: the lowpass of level `finest`, in scratch planes; or if `finest` is 0, the planes of `out`.
+ * CPUs compute a level in strips, from the last to the first; GPUs all rows at once. */
+static enum status invert_levels(struct run *run, int finest, const struct subband_filter *filter,
+                                 const struct value *in, const struct value *out, struct planes *lowpass,
                                  struct error *error)
 {
-    const int width = dtcwt_lowpass_size(shape->width, level),
-              height = dtcwt_lowpass_size(shape->height, level);
-    *output = out->planes[0];
-    if (level == 1)
-        return STATUS_OK;
-    /* Rows of the next finer level, in coordinates before cropping. */
-    const int crop = dtcwt_crop(shape, level);
-    const struct interval *finer = &rows->lowpass[level - 1],
-                          uncropped = {finer->begin + crop, finer->end + crop};
-    return run_scratch(run, 2 * width, 2 * height, uncropped, 1, shape_planes(shape), output, error);
-}
-
-bool dtcwt_inverse_next_strip(const struct run *run, const struct planes *output, struct interval *strip)
-{
-    const struct interval all = {output->first_row, output->first_row + output->rows};
-    const int end = strip->begin < strip->end ? strip->begin : all.end;
-    int begin = run_is_cpu(run) ? end - dtcwt_strip_rows(output) : 0;
-    begin = begin > 0 ? begin / STRIP_UNIT * STRIP_UNIT : 0;
-    *strip = (struct interval){begin > all.begin ? begin : all.begin, end};
-    return end > all.begin;
-}
-
-enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int level, struct interval strip,
-                                const struct planes *lowpass, const struct planes *subbands,
-                                const struct planes *output, struct error *error)
-{
-    const struct dtcwt_synthesis step = {level, shape->pad_at_end, lowpass, subbands, output, strip};
-    struct bank bank;
-    bank_inverse(shape, level, &bank);
-    return (run_is_cpu(run) ? dtcwt_inverse_cpu : dtcwt_inverse_gpu)(run, &bank, &step, error);
-}
-
-enum status dtcwt_inverse_to(struct run *run, int finest, const struct value *in, const struct value *out,
-                             struct planes *lowpass, struct error *error)
-{
     const struct shape *shape = &in->shape;
-    struct planes output;
     struct dtcwt_rows rows;
-    enum status status = STATUS_OK;
     dtcwt_inverse_rows(shape, out->rows, &rows);
     *lowpass = in->planes[0];
-    for (int level = shape->levels; status == STATUS_OK && level > finest; level--) {
-        struct interval strip = {0, 0};
-        status = dtcwt_inverse_output(run, shape, &rows, level, out, &output, error);
-        while (status == STATUS_OK && dtcwt_inverse_next_strip(run, &output, &strip))
-            status =
-                dtcwt_inverse_strip(run, shape, level, strip, lowpass, &in->planes[level], &output, error);
-        if (status == STATUS_OK && level < shape->levels) /* the coarsest one belongs to `in` */
+    for (int level = shape->levels; level > finest; level--) {
+        struct planes output = out->planes[0], filtered;
+        struct bank bank;
+        bank_inverse(shape, level, &bank);
+        /* Allocate the finer lowpass, with the rows that are cropped later. */
+        if (level > 1) {
+            const struct interval finer = rows.lowpass[level - 1];
+            const int crop = dtcwt_crop(shape, level), width = 2 * dtcwt_lowpass_size(shape->width, level),
+                      height = 2 * dtcwt_lowpass_size(shape->height, level);
+            if (run_scratch(run, width, height, (struct interval){finer.begin + crop, finer.end + crop}, 1,
+                            shape_planes(shape), &output, error) != STATUS_OK)
+                return STATUS_FAILED;
+        }
+        const int strip_rows = dtcwt_strip_rows(&output);
+        for (int begin, end = output.first_row + output.rows; end > output.first_row; end = begin) {
+            begin = run_is_cpu(run) ? (end - strip_rows) / STRIP_UNIT * STRIP_UNIT : 0;
+            begin = begin > output.first_row ? begin : output.first_row;
+            const struct interval strip = {begin, end};
+            const struct planes *subbands = filter ? &filtered : &in->planes[level];
+            const struct dtcwt_synthesis step = {level, shape->pad_at_end, lowpass, subbands, &output, strip};
+            if (filter &&
+                filter->run(run, filter->context, in, level, dtcwt_subband_rows(shape, level, strip), lowpass,
+                            &filtered, error) != STATUS_OK)
+                return STATUS_FAILED;
+            if ((run_is_cpu(run) ? dtcwt_inverse_cpu : dtcwt_inverse_gpu)(run, &bank, &step, error) !=
+                STATUS_OK)
+                return STATUS_FAILED;
+            if (filter)
+                run_scratch_release(run, &filtered);
+        }
+        if (level < shape->levels) /* the coarsest one belongs to `in` */
             run_scratch_release(run, lowpass);
         *lowpass = output;
     }
-    return status;
+    return STATUS_OK;
 }
 
-enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error)
+enum status dtcwt_inverse_to(struct run *run, int finest, const struct subband_filter *filter,
+                             const struct value *in, struct planes *lowpass, struct error *error)
+{
+    const struct value all = {.rows = rows_full(in->shape.height)};
+    return invert_levels(run, finest, filter, in, &all, lowpass, error);
+}
+
+enum status dtcwt_inverse(struct run *run, const struct subband_filter *filter, const struct value *in,
+                          struct value *out, struct error *error)
 {
     struct planes image;
     const enum status status = run_output(run, out, error);
-    return status == STATUS_OK ? dtcwt_inverse_to(run, 0, in, out, &image, error) : status;
+    return status == STATUS_OK ? invert_levels(run, 0, filter, in, out, &image, error) : status;
 }

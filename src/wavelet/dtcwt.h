@@ -26,33 +26,26 @@ enum status dtcwt_forward(struct run *run, const struct value *in, const struct 
 enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *lowpass,
                                const struct dtcwt_rows *rows, struct value *out, struct error *error);
 
-/* Transforms a pyramid to rows `out->rows` of an image of the original size. Allocates the image's planes. */
-enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error);
+/* A filter of subbands that the inverse applies to a strip of a level just before it reads it, from the
+ * caches.
+ * --denoise shrinks them so, which takes a third less memory than shrinking whole levels. */
+struct subband_filter {
+    /* Computes `rows` of the subbands of a level of pyramid `in`, in scratch planes that the inverse
+     * releases. `lowpass` is the level's, after the inverse of the coarser levels. */
+    enum status (*run)(struct run *run, const void *context, const struct value *in, int level,
+                       struct interval rows, const struct planes *lowpass, struct planes *filtered,
+                       struct error *error);
+    const void *context; /* second argument of `run` */
+};
 
-/* Inverts only the levels after level `finest`, to its lowpass, which is in scratch planes; or if `finest` is
- * 0, to the planes of `out`. The rows are those that rows `out->rows` of the image need. */
-enum status dtcwt_inverse_to(struct run *run, int finest, const struct value *in, const struct value *out,
-                             struct planes *lowpass, struct error *error);
+/* Transforms a pyramid to rows `out->rows` of an image of the original size. Allocates the image's planes.
+ * `filter` may be NULL. */
+enum status dtcwt_inverse(struct run *run, const struct subband_filter *filter, const struct value *in,
+                          struct value *out, struct error *error);
 
-/* The inverse in steps, for callers that compute subbands strip by strip. For each level, from the coarsest
- * to the finest:
- *
- *     dtcwt_inverse_output(…, &output, …);
- *     while (dtcwt_inverse_next_strip(run, &output, &strip))
- *         compute rows dtcwt_subband_rows(shape, level, strip), then dtcwt_inverse_strip(…)
- *
- * dtcwt_inverse_output sets *output to the planes that the level writes: scratch planes for the finer
- * lowpass, or on level 1 the planes of `out`. The caller begins with an empty *strip. Each call of
- * dtcwt_inverse_next_strip sets *strip to the strip above it, first to the last one of the planes, and
- * returns false after the top one. GPUs have one strip, of all rows. */
-enum status dtcwt_inverse_output(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
-                                 int level, const struct value *out, struct planes *output,
-                                 struct error *error);
-bool dtcwt_inverse_next_strip(const struct run *run, const struct planes *output, struct interval *strip);
-
-/* Inverts one strip of a level. `subbands` has at least the rows dtcwt_subband_rows(shape, level, strip). */
-enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int level, struct interval strip,
-                                const struct planes *lowpass, const struct planes *subbands,
-                                const struct planes *output, struct error *error);
+/* Inverts only the levels after level `finest`, which is at least 1, to all rows of its lowpass, in scratch
+ * planes. */
+enum status dtcwt_inverse_to(struct run *run, int finest, const struct subband_filter *filter,
+                             const struct value *in, struct planes *lowpass, struct error *error);
 
 #endif

@@ -307,13 +307,12 @@ static enum status add_coarse(struct focus *focus, bool is_first_picture, cl_mem
 static enum status invert_coarse(struct focus *focus, struct error *error)
 {
     struct run *run = focus->run;
-    const struct value all = {.rows = rows_full(focus->whole.height)};
     struct planes lowpass;
     enum status status = STATUS_OK;
     for (int level = focus->whole.levels; status == STATUS_OK && level > focus->fine.levels; level--)
         status = divide_level(focus, level, error);
     if (status == STATUS_OK)
-        status = dtcwt_inverse_to(run, focus->fine.levels, &focus->merged, &all, &lowpass, error);
+        status = dtcwt_inverse_to(run, focus->fine.levels, NULL, &focus->merged, &lowpass, error);
     if (status == STATUS_OK) {
         run_scratch_keep(run, &lowpass);
         planes_release(&run->pool, &focus->lowpass);
@@ -436,7 +435,7 @@ static enum status merge_rows(struct focus *focus, struct interval part, struct 
                             error);
     focus->merged.shape = focus->fine;
     if (status == STATUS_OK)
-        status = dtcwt_inverse(run, &focus->merged, &out, error);
+        status = dtcwt_inverse(run, NULL, &focus->merged, &out, error);
     float *host = NULL;
     if (status == STATUS_OK) {
         host = allocate(planes_bytes(&out.planes[0]), "rows of the merged picture", error);
@@ -547,7 +546,7 @@ static enum status focus_test_buffers(struct run *run, const void *params, const
     for (int level = 1; status == STATUS_OK && level <= levels; level++)
         status = divide_level(&focus, level, error);
     if (status == STATUS_OK)
-        status = dtcwt_inverse(run, &focus.merged, out, error);
+        status = dtcwt_inverse(run, NULL, &focus.merged, out, error);
     value_release(run, &half);
     focus_free(&focus);
     return status;

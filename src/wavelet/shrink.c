@@ -1,6 +1,6 @@
 /* Shrinks the coefficients of a pyramid.
  *
- *     --denoise   shrink_inverse    each strip of a level: shrink ─▶ invert
+ *     --denoise   shrink_subbands   each strip of a level, before it is inverted
  *     --shrink    shrink_pyramid    each level: opponent colours ─▶ shrink ─▶ red, green, blue
  *
  * shrink_level shrinks some rows of a level, by one of two variants. On CPUs there are two kernels: the first
@@ -105,64 +105,43 @@ static enum status compute_tones(struct run *run, const struct noise *noise, int
                   ARG(noise->channels), ARG_MEMORY(noise->tones));
 }
 
-/* Shrinks the rows of a level that dst has, in two kernels: energies, then coefficients. `parents` and
- * `tones` may be NULL; the kernel then gets other planes, which it does not read. */
-static enum status shrink_cpu(struct run *run, const struct noise *noise, int level,
-                              const struct planes *subbands, const struct planes *parents,
-                              const struct planes *tones, const struct planes *dst, struct error *error)
-{
-    const cl_int at = noise_level_offset(noise, level), has_parents = parents != NULL,
-                 by_tone = tones != NULL;
-    struct interval out = {dst->first_row, dst->first_row + dst->rows};
-    struct planes energies;
-    parents = parents ? parents : subbands;
-    tones = tones ? tones : subbands;
-    if (scratch_like(run, subbands, out, ORIENTATIONS, &energies, error) != STATUS_OK)
-        return STATUS_FAILED;
-    struct kernel_launch work = run_work(run, "dtcwt_cpu", "shrink_energy", &energies);
-    work.calls_noinline = true;
-    if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
-        return STATUS_FAILED;
-    work.kernel = "shrink";
-    work.height = dst->rows;
-    enum status status =
-        LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(&energies),
-               ARG_PLANES(dst), ARG_MEMORY(noise->levels), ARG(at), ARG(noise->pitch), ARG(has_parents),
-               ARG(noise->channels), ARG_PLANES(tones), ARG(by_tone));
-    run_scratch_release(run, &energies);
-    return status;
-}
-
-/* Shrinks one level as shrink_cpu does, in one kernel that sums energies in local memory. */
-static enum status shrink_gpu(struct run *run, const struct noise *noise, int level,
-                              const struct planes *subbands, const struct planes *parents,
-                              const struct planes *tones, const struct planes *dst, struct error *error)
-{
-    const cl_int at = noise_level_offset(noise, level), has_parents = parents != NULL,
-                 by_tone = tones != NULL;
-    const bool is_image = run->memory == MEMORY_IMAGE;
-    /* Columns of a vec, and vecs on each side of a group that only supply neighbours. */
-    const int vec_columns = is_image ? 1 : GPU_LANES, halo = is_image ? RADIUS : 1;
-    int planes = planes_depth(dst) / 2; /* a subband has two layers */
-    struct kernel_launch work = run_configured(run, "shrink_gpu", &shrink_configs, dst);
-    parents = parents ? parents : subbands;
-    tones = tones ? tones : subbands;
-    work_groups(run, halo, (dst->width + vec_columns - 1) / vec_columns, dst->rows, 4 * sizeof(float), &work);
-    int row_groups = work.height;
-    work.height = planes;
-    work.depth = row_groups;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(dst),
-                  ARG_MEMORY(noise->levels), ARG(at), ARG(noise->pitch), ARG(has_parents),
-                  ARG(noise->channels), ARG_PLANES(tones), ARG(by_tone));
-}
-
-/* Shrinks one level on either kind of device. */
+/* Shrinks the rows of a level that dst has. `parents` and `tones` may be NULL; the kernel then gets other
+ * planes, which it does not read. */
 static enum status shrink_level(struct run *run, const struct noise *noise, int level,
                                 const struct planes *subbands, const struct planes *parents,
                                 const struct planes *tones, const struct planes *dst, struct error *error)
 {
-    return (run_is_cpu(run) ? shrink_cpu : shrink_gpu)(run, noise, level, subbands, parents, tones, dst,
-                                                       error);
+    const cl_int at = noise_level_offset(noise, level), has_parents = parents != NULL,
+                 by_tone = tones != NULL;
+    parents = parents ? parents : subbands;
+    tones = tones ? tones : subbands;
+    if (!run_is_cpu(run)) {
+        const bool is_image = run->memory == MEMORY_IMAGE;
+        /* Columns of a vec, and vecs on each side of a group that only supply neighbours. */
+        const int vec_columns = is_image ? 1 : GPU_LANES, halo = is_image ? RADIUS : 1;
+        struct kernel_launch work = run_configured(run, "shrink_gpu", &shrink_configs, dst);
+        work_groups(run, halo, ceil_div(dst->width, vec_columns), dst->rows, 4 * sizeof(float), &work);
+        work.depth = work.height;            /* groups of rows */
+        work.height = planes_depth(dst) / 2; /* a subband has two layers */
+        return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(dst),
+                      ARG_MEMORY(noise->levels), ARG(at), ARG(noise->pitch), ARG(has_parents),
+                      ARG(noise->channels), ARG_PLANES(tones), ARG(by_tone));
+    }
+    struct planes energies;
+    const struct interval rows = {dst->first_row, dst->first_row + dst->rows};
+    if (scratch_like(run, subbands, rows, ORIENTATIONS, &energies, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct kernel_launch work = run_work(run, "dtcwt_cpu", "shrink_energy", &energies);
+    work.calls_noinline = true;
+    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies));
+    work.kernel = "shrink";
+    if (status == STATUS_OK)
+        status = LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents),
+                        ARG_PLANES(&energies), ARG_PLANES(dst), ARG_MEMORY(noise->levels), ARG(at),
+                        ARG(noise->pitch), ARG(has_parents), ARG(noise->channels), ARG_PLANES(tones),
+                        ARG(by_tone));
+    run_scratch_release(run, &energies);
+    return status;
 }
 
 /* Allocates subband planes for `rows` of a level. */
@@ -190,68 +169,23 @@ static enum status shrink_planes(struct run *run, const struct noise *noise, con
     return STATUS_OK;
 }
 
-/* Shrinks the subband rows that a strip needs into scratch planes, and inverts the strip. */
-static enum status shrink_strip(struct run *run, const struct noise *noise, const struct value *in, int level,
-                                struct interval strip, const struct planes *lowpass,
-                                const struct planes *output, struct error *error)
+enum status shrink_subbands(struct run *run, const void *context, const struct value *in, int level,
+                            struct interval rows, const struct planes *lowpass, struct planes *clean,
+                            struct error *error)
 {
+    const struct noise *noise = context;
     const struct planes *noisy = &in->planes[level],
                         *parents = level < MAX_LEVELS && noisy[1].width > 0 ? noisy + 1 : NULL;
-    struct interval wanted = dtcwt_subband_rows(&in->shape, level, strip);
     const bool by_tone = noise->by_tone != 0;
-    struct planes clean, tones;
-    enum status status = scratch_like(run, noisy, wanted, SUBBAND_LAYERS, &clean, error);
+    struct planes tones;
+    enum status status = scratch_like(run, noisy, rows, SUBBAND_LAYERS, clean, error);
     if (status == STATUS_OK && by_tone)
-        status = compute_tones(run, noise, level, noisy, wanted, lowpass, &tones, error);
+        status = compute_tones(run, noise, level, noisy, rows, lowpass, &tones, error);
     if (status == STATUS_OK)
-        status = shrink_level(run, noise, level, noisy, parents, by_tone ? &tones : NULL, &clean, error);
+        status = shrink_level(run, noise, level, noisy, parents, by_tone ? &tones : NULL, clean, error);
     if (status == STATUS_OK && by_tone)
         run_scratch_release(run, &tones);
-    if (status == STATUS_OK)
-        status = dtcwt_inverse_strip(run, &in->shape, level, strip, lowpass, &clean, output, error);
-    if (status == STATUS_OK)
-        run_scratch_release(run, &clean);
     return status;
-}
-
-/* Shrinks and inverts the levels from the coarsest one to `finest` + 1. Sets *lowpass to the result: the
- * lowpass of level `finest`, in scratch planes; or if `finest` is 0, the image, in the planes of `out`.
- * Computes the rows that rows `out->rows` of the image need. */
-static enum status shrink_levels(struct run *run, const struct noise *noise, int finest,
-                                 const struct value *in, struct planes *lowpass, const struct value *out,
-                                 struct error *error)
-{
-    const struct shape *shape = &in->shape;
-    struct dtcwt_rows rows;
-    enum status status = STATUS_OK;
-    dtcwt_inverse_rows(shape, out->rows, &rows);
-    *lowpass = in->planes[0];
-    for (int level = shape->levels; status == STATUS_OK && level > finest; level--) {
-        struct interval strip = {0, 0};
-        struct planes output;
-        status = dtcwt_inverse_output(run, shape, &rows, level, out, &output, error);
-        while (status == STATUS_OK && dtcwt_inverse_next_strip(run, &output, &strip))
-            status = shrink_strip(run, noise, in, level, strip, lowpass, &output, error);
-        if (status == STATUS_OK && level < shape->levels)
-            run_scratch_release(run, lowpass);
-        *lowpass = output;
-    }
-    return status;
-}
-
-enum status shrink_inverse(struct run *run, const struct noise *noise, const struct value *in,
-                           struct value *out, struct error *error)
-{
-    struct planes image;
-    enum status status = run_output(run, out, error);
-    return status == STATUS_OK ? shrink_levels(run, noise, 0, in, &image, out, error) : status;
-}
-
-enum status shrink_inverse_to(struct run *run, const struct noise *noise, int finest, const struct value *in,
-                              struct planes *lowpass, struct error *error)
-{
-    const struct value all = {.rows = rows_full(in->shape.height)};
-    return shrink_levels(run, noise, finest, in, lowpass, &all, error);
 }
 
 /* Converts the subbands of a level to opponent colours, in scratch planes *converted. Copies images whose

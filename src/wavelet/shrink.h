@@ -13,17 +13,12 @@
 #include "wavelet/dtcwt.h"
 #include "wavelet/noise.h"
 
-/* Shrinks a pyramid and inverts it to rows `out->rows` of the image, as dtcwt_inverse does. Allocates the
- * image's planes. A strip of a level is shrunk just before the inverse reads it, from the caches, so memory
- * is needed for one strip. If `in` has planes of one level more than its shape, these are the parents of the
- * coarsest level; otherwise it has none (y2 = 0). */
-enum status shrink_inverse(struct run *run, const struct noise *noise, const struct value *in,
-                           struct value *out, struct error *error);
-
-/* Shrinks and inverts only the levels after `finest`, all rows, to the lowpass of level `finest` in scratch
- * planes. */
-enum status shrink_inverse_to(struct run *run, const struct noise *noise, int finest, const struct value *in,
-                              struct planes *lowpass, struct error *error);
+/* Shrinks `rows` of a level: `run` of a struct subband_filter whose context is a struct noise. If `in` has
+ * planes of one level more than its shape, these are the parents of the coarsest level; otherwise it has none
+ * (y2 = 0). */
+enum status shrink_subbands(struct run *run, const void *noise, const struct value *in, int level,
+                            struct interval rows, const struct planes *lowpass, struct planes *clean,
+                            struct error *error);
 
 /* Shrinks subbands without inverting them, for --shrink. Three colours are shrunk in opponent colours.
  * `sigma` is the standard deviation of the noise, full scale being 1; NAN: estimate it. The shape and rows of

@@ -27,7 +27,7 @@ static void measure(struct bench *bench, struct run *run, int planes, struct err
         dtcwt_forward_rows(&pyramid, &rows);
         bench_check(dtcwt_forward(run, &in, &rows, &middle, error), error);
         double seconds = bench_kernel_seconds(bench);
-        bench_check(dtcwt_inverse(run, &middle, &out, error), error);
+        bench_check(dtcwt_inverse(run, NULL, &middle, &out, error), error);
         run_end_stage(run);
         if (i >= 0) {
             forward[i] = seconds;
