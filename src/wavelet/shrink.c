@@ -151,24 +151,6 @@ static enum status level_planes(struct run *run, const struct planes *like, stru
     return run_planes(run, like->width, like->height, rows, SUBBAND_LAYERS, like->channels, dst, error);
 }
 
-/* Shrinks all levels of images that are not in colour: each plane by itself. */
-static enum status shrink_planes(struct run *run, const struct noise *noise, const struct value *in,
-                                 struct value *out, struct error *error)
-{
-    int levels = in->shape.levels;
-    struct dtcwt_rows rows;
-    dtcwt_inverse_rows(&in->shape, out->rows, &rows);
-    for (int level = 1; level <= levels; level++) {
-        const struct planes *subbands = &in->planes[level], *parents = level < levels ? subbands + 1 : NULL;
-        struct planes *dst = &out->planes[level];
-        if (level_planes(run, subbands, rows.subbands[level], dst, error) != STATUS_OK ||
-            shrink_level(run, noise, level, subbands, parents, NULL, dst, error) != STATUS_OK)
-            return STATUS_FAILED;
-    }
-    out->planes[0] = in->planes[0];
-    return STATUS_OK;
-}
-
 enum status shrink_subbands(struct run *run, const void *context, const struct value *in, int level,
                             struct interval rows, const struct planes *lowpass, struct planes *clean,
                             struct error *error)
@@ -220,30 +202,38 @@ static enum status shrink_find_noise(struct run *run, double sigma, const struct
     return status == STATUS_OK ? noise_find(run, shape, counters, images, error) : status;
 }
 
-/* Shrinks the subbands of colour images in opponent colours. Only two converted levels are in memory at a
- * time, children and parents, and not a second pyramid. */
-static enum status shrink_colours(struct run *run, const struct noise *noise,
-                                  const struct image_noise *images, const struct value *in, struct value *out,
-                                  struct error *error)
+/* Shrinks all levels: colour images in opponent colours, others plane by plane. Only two converted levels are
+ * in memory at a time, children and parents, and not a second pyramid. */
+static enum status shrink_levels(struct run *run, const struct noise *noise, const struct image_noise *images,
+                                 const struct value *in, struct value *out, struct error *error)
 {
-    int levels = in->shape.levels;
-    struct planes noisy, parents, clean;
+    const bool is_colour = shape_is_colour(&in->shape);
+    const int levels = in->shape.levels;
+    struct planes noisy = in->planes[1], parents = noisy, converted = {.object = NULL};
     struct dtcwt_rows rows;
     dtcwt_inverse_rows(&in->shape, out->rows, &rows);
-    if (opponent_level(run, in, 1, images, &noisy, error) != STATUS_OK)
+    if (is_colour && opponent_level(run, in, 1, images, &noisy, error) != STATUS_OK)
         return STATUS_FAILED;
     for (int level = 1; level <= levels; level++) {
-        struct planes *dst = &out->planes[level];
-        if ((level < levels && opponent_level(run, in, level + 1, images, &parents, error) != STATUS_OK) ||
-            scratch_like(run, &noisy, rows.subbands[level], SUBBAND_LAYERS, &clean, error) != STATUS_OK ||
-            shrink_level(run, noise, level, &noisy, level < levels ? &parents : NULL, NULL, &clean, error) !=
+        const struct interval own = rows.subbands[level];
+        struct planes *dst = &out->planes[level], *clean = is_colour ? &converted : dst;
+        if (level < levels)
+            parents = in->planes[level + 1];
+        if (is_colour && level < levels &&
+            opponent_level(run, in, level + 1, images, &parents, error) != STATUS_OK)
+            return STATUS_FAILED;
+        if ((is_colour ? scratch_like(run, &noisy, own, SUBBAND_LAYERS, clean, error)
+                       : level_planes(run, &noisy, own, clean, error)) != STATUS_OK ||
+            shrink_level(run, noise, level, &noisy, level < levels ? &parents : NULL, NULL, clean, error) !=
                 STATUS_OK)
             return STATUS_FAILED;
-        run_scratch_release(run, &noisy); /* before dst is allocated, which may use its memory */
-        if (level_planes(run, &clean, rows.subbands[level], dst, error) != STATUS_OK ||
-            opponent_colours(run, &in->shape, -1, images, false, &clean, dst, error) != STATUS_OK)
-            return STATUS_FAILED;
-        run_scratch_release(run, &clean);
+        if (is_colour) {
+            run_scratch_release(run, &noisy); /* before dst is allocated, which may use its memory */
+            if (level_planes(run, clean, own, dst, error) != STATUS_OK ||
+                opponent_colours(run, &in->shape, -1, images, false, clean, dst, error) != STATUS_OK)
+                return STATUS_FAILED;
+            run_scratch_release(run, clean);
+        }
         noisy = parents;
     }
     out->planes[0] = in->planes[0];
@@ -260,8 +250,7 @@ enum status shrink_pyramid(struct run *run, double sigma, const struct value *in
     if (status == STATUS_OK)
         status = noise_set(run, &in->shape, images, 1, &noise, error);
     if (status == STATUS_OK)
-        status = shape_is_colour(&in->shape) ? shrink_colours(run, &noise, images, in, out, error)
-                                             : shrink_planes(run, &noise, in, out, error);
+        status = shrink_levels(run, &noise, images, in, out, error);
     free(images);
     return status;
 }
