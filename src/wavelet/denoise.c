@@ -1,7 +1,7 @@
 /* The stage --denoise: puts transform, noise estimate and shrinkage together.
  *
  *     whole image    denoise_run ─▶ denoise_tile ─▶ denoise_planes ─▶ denoise_whole
- *     slices         denoise_analysis.c, then
+ *     slices         analysis_begin, analysis_add …, analysis_end, then
  *                    denoise_run ─▶ denoise_tile … ─▶ denoise_planes ─▶ denoise_slice
  *
  * CPUs process a slice in tiles, as the memory of a slice grows with the width: 31623 x 3000 pixels take 0.52
@@ -17,6 +17,7 @@
 #include "wavelet/denoise.h"
 
 #include "filters/missing.h"
+#include "filters/tiles.h"
 #include "wavelet/cosines.h"
 
 #include <math.h>
@@ -27,12 +28,19 @@
  * while the coarse levels are computed. A fourth level reduces this to a quarter, but doubles the halo. */
 enum { FINE_LEVELS = 3, LARGE_PICTURE = 128 << 20 };
 
-bool denoise_estimates(const struct denoise *denoise)
+/* Planes of the analysis result: the lowpass of the last fine level (noisy until the analysis ends), the
+ * noisy subbands of the next level, and the live cells (wavelet/noise.h) of the last fine level. */
+enum { LOWPASS, PARENTS, CELLS };
+
+/* True if the noise is estimated. */
+static bool denoise_estimates(const struct denoise *denoise)
 {
     return isnan(denoise->sigma);
 }
 
-struct shape denoise_pyramid(const struct denoise *denoise, const struct shape *image)
+/* Returns the shape of an image's pyramid, with the default filters of --wavelet. Odd sizes are padded at the
+ * end, so that a parent covers exactly its children: 0.04 dB on BSD68 at sigma 25. */
+static struct shape denoise_pyramid(const struct denoise *denoise, const struct shape *image)
 {
     struct shape pyramid = *image;
     pyramid.kind = KIND_PYRAMID;
@@ -43,7 +51,8 @@ struct shape denoise_pyramid(const struct denoise *denoise, const struct shape *
     return pyramid;
 }
 
-struct shape denoise_fine(const struct denoise *denoise, const struct shape *image)
+/* Returns the shape of the fine levels of the pyramid. */
+static struct shape denoise_fine(const struct denoise *denoise, const struct shape *image)
 {
     struct shape pyramid = denoise_pyramid(denoise, image);
     const int fine = (long long)image->width * image->height > LARGE_PICTURE ? FINE_LEVELS + 1 : FINE_LEVELS;
@@ -51,7 +60,8 @@ struct shape denoise_fine(const struct denoise *denoise, const struct shape *ima
     return pyramid;
 }
 
-struct dtcwt_rows denoise_needed_rows(const struct shape *pyramid, struct interval out)
+/* Returns the rows of all levels and of the image that denoising rows `out` needs. */
+static struct dtcwt_rows denoise_needed_rows(const struct shape *pyramid, struct interval out)
 {
     struct dtcwt_rows needed = {.image = {0, 0}};
     dtcwt_inverse_rows(pyramid, out, &needed);
@@ -60,7 +70,8 @@ struct dtcwt_rows denoise_needed_rows(const struct shape *pyramid, struct interv
     return needed;
 }
 
-struct interval denoise_filled_rows(const struct shape *image, struct interval rows)
+/* Returns the rows of an image that are needed to replace missing values in `rows`. */
+static struct interval denoise_filled_rows(const struct shape *image, struct interval rows)
 {
     const int radius = image->floats ? MISSING_RADIUS : 0;
     return (struct interval){rows.begin - radius, rows.end + radius};
@@ -84,14 +95,20 @@ static struct interval denoise_columns(const void *params, const struct shape *i
     return denoise_rows(params, &transposed, out);
 }
 
-bool denoise_needs_counts(const struct run *run, const struct denoise *denoise, const struct shape *image)
+/* True if something must be counted: energies, unless the noise is given or known from an earlier frame of
+ * the video; or constant colours, if the noise of a colour picture is given. */
+static bool denoise_needs_counts(const struct run *run, const struct denoise *denoise,
+                                 const struct shape *image)
 {
     const struct held_noise *held = run_held_noise(run, denoise);
     return denoise_estimates(denoise) ? !held || held->is_old : shape_is_colour(image);
 }
 
-enum status denoise_find_noise(struct run *run, const struct denoise *denoise, const struct shape *pyramid,
-                               cl_mem counters, struct image_noise *images, struct error *error)
+/* Waits for the counts, and computes the noise of images. A frame of a video without an estimate, such as a
+ * black one, gets the noise of earlier frames. */
+static enum status denoise_find_noise(struct run *run, const struct denoise *denoise,
+                                      const struct shape *pyramid, cl_mem counters,
+                                      struct image_noise *images, struct error *error)
 {
     const struct held_noise *held = run_held_noise(run, denoise);
     if (!denoise_estimates(denoise))
@@ -106,8 +123,10 @@ enum status denoise_find_noise(struct run *run, const struct denoise *denoise, c
     return STATUS_OK;
 }
 
-bool denoise_find_known_noise(struct run *run, const struct denoise *denoise, const struct shape *image,
-                              struct image_noise *images)
+/* Sets the noise if it is known before the image is transformed: by SIGMA, or from an earlier frame.
+ * Otherwise returns false, and denoise_needs_counts is true. */
+static bool denoise_find_known_noise(struct run *run, const struct denoise *denoise,
+                                     const struct shape *image, struct image_noise *images)
 {
     const struct shape pyramid = denoise_pyramid(denoise, image);
     if (denoise_needs_counts(run, denoise, image))
@@ -131,8 +150,13 @@ static enum status convert_colours(struct run *run, float direction, const struc
     return status;
 }
 
-enum status denoise_prepare(struct run *run, const struct value *image, bool has_missing, bool opponent,
-                            struct value *filled, struct value *noisy, struct error *error)
+/* Replaces missing values of the image (*filled), then converts it to opponent colours, or to red, green and
+ * blue if not `opponent` (*noisy). The caller initialises both as copies of *image. Unchanged, *filled shares
+ * the planes of *image, and *noisy those of *filled. So the caller releases both with value_release_except,
+ * also after a failure. */
+static enum status denoise_prepare(struct run *run, const struct value *image, bool has_missing,
+                                   bool opponent, struct value *filled, struct value *noisy,
+                                   struct error *error)
 {
     enum status status = has_missing ? missing_fill(run, image, MISSING_RADIUS, filled, error) : STATUS_OK;
     *noisy = *filled;
@@ -142,28 +166,47 @@ enum status denoise_prepare(struct run *run, const struct value *image, bool has
     return status;
 }
 
-enum status denoise_count_levels(struct run *run, const struct value *image, int first,
-                                 const struct value *pyramid, struct planes *cells, cl_mem counters,
+/* Counts the energies of the levels of `noisy` from level `first` on, in the rows that belong to rows `part`
+ * of the image, which gives the live cells of level 1. `cells` are the live cells of the level before `first`
+ * in all rows, which are released; zeroed if `first` is 1. The cells of the last level are stored in `last`,
+ * which may be NULL. */
+static enum status denoise_count(struct run *run, const struct denoise *denoise, const struct value *image,
+                                 struct interval part, int first, const struct value *noisy,
+                                 struct planes *cells, struct planes *last, cl_mem counters,
                                  struct error *error)
 {
+    const struct shape pyramid = denoise_pyramid(denoise, &image->shape);
+    const int levels = noisy->shape.levels < NOISE_LEVELS ? noisy->shape.levels : NOISE_LEVELS;
+    struct interval own[1 + MAX_LEVELS], rows[1 + MAX_LEVELS];
     enum status status = STATUS_OK;
-    for (int level = first; status == STATUS_OK && level <= pyramid->shape.levels && level <= NOISE_LEVELS;
-         level++) {
-        const struct planes *subbands = &pyramid->planes[level];
-        const struct interval all = rows_full(subbands->height);
-        struct planes coarser = {.object = NULL};
-        status = noise_live(run, image, cells, level, all, &coarser, error);
-        if (status == STATUS_OK)
-            status = noise_count(run, &pyramid->shape, counters, level, subbands, true, &coarser,
-                                 level == 1 ? &image->planes[0] : NULL, all, error);
+    /* The rows of live cells that each level needs: for counting, and as children of the coarser cells. */
+    for (int level = levels; level >= first; level--) {
+        const int height = noisy->planes[level].height;
+        own[level] = dtcwt_part_rows(part, image->shape.height, height);
+        rows[level] = noise_live_rows(height, own[level]);
+        if (level < levels)
+            rows[level] = interval_union(
+                rows[level],
+                interval_clip((struct interval){2 * rows[level + 1].begin, 2 * rows[level + 1].end}, height));
+    }
+    for (int level = first; status == STATUS_OK && level <= levels; level++) {
+        struct planes live = {.object = NULL};
+        const bool has_rows = own[level].begin < own[level].end;
+        status = noise_live(run, image, cells, level, rows[level], &live, error);
+        if (status == STATUS_OK && has_rows)
+            status = noise_count(run, &pyramid, counters, level, &noisy->planes[level], true, &live,
+                                 &image->planes[0], own[level], error);
+        if (status == STATUS_OK && has_rows && level == levels && last)
+            status = noise_live(run, image, cells, level, own[level], last, error);
         planes_release(&run->pool, cells);
-        *cells = coarser;
+        *cells = live;
     }
     planes_release(&run->pool, cells);
     return status;
 }
 
-bool denoise_has_separate(const struct shape *shape, const struct image_noise *images, bool separate)
+/* True if any colour image has is_separate == `separate`. */
+static bool denoise_has_separate(const struct shape *shape, const struct image_noise *images, bool separate)
 {
     for (int i = 0; i < shape->images; i++)
         if (shape_is_colour(shape) && images[i].is_separate == separate)
@@ -171,8 +214,10 @@ bool denoise_has_separate(const struct shape *shape, const struct image_noise *i
     return false;
 }
 
-enum status denoise_separate_coarse(struct run *run, const struct image_noise *images, int fine,
-                                    struct value *pyramid, struct error *error)
+/* Converts the levels after level `fine`, and the lowpass, to red, green and blue, for images whose colours
+ * are separate. */
+static enum status denoise_separate_coarse(struct run *run, const struct image_noise *images, int fine,
+                                           struct value *pyramid, struct error *error)
 {
     enum status status = STATUS_OK;
     for (int level = 0; status == STATUS_OK && level <= pyramid->shape.levels; level++) {
@@ -252,7 +297,8 @@ static enum status denoise_whole(struct run *run, const struct denoise *denoise,
         status = run_counters(run, noise_counters(&noisy.shape), &counters, error);
     if (status == STATUS_OK && !known)
         status = denoise_estimates(denoise)
-                     ? denoise_count_levels(run, image, 1, &noisy, &cells, counters, error)
+                     ? denoise_count(run, denoise, image, rows_full(image->shape.height), 1, &noisy, &cells,
+                                     NULL, counters, error)
                      : noise_count_constant(run, &image->shape, counters, &image->planes[0], image->opponent,
                                             rows_full(image->shape.height), error);
     if (status == STATUS_OK && !known)
@@ -389,11 +435,143 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
     return status;
 }
 
+/* ---------------------------------------------------------------- the analysis pass of slices
+ *
+ *     part of the rows ─▶ fine levels ─┬▶ counts
+ *                                      └▶ lowpass ─▶ coarse levels ─▶ denoised lowpass, parents
+ *
+ * Without coarse levels only the counts are needed, with a known noise only the lowpass. Every row of a level
+ * is counted in one part of the image's rows (dtcwt_part_rows), so counts do not depend on slices. */
+
+/* True if an analysis pass is needed: for the noise, for constant colours, or for coarse levels. */
+static bool needs_analysis(const void *params, const struct shape *image)
+{
+    const struct denoise *denoise = params;
+    return denoise_estimates(denoise) || shape_is_colour(image) ||
+           denoise->levels > denoise_fine(denoise, image).levels;
+}
+
+static struct interval analysis_rows(const void *params, const struct shape *image, struct interval part)
+{
+    const struct denoise *denoise = params;
+    struct shape fine = denoise_fine(denoise, image);
+    return denoise_filled_rows(image, noise_part_rows(&fine, part, denoise_estimates(denoise)).image);
+}
+
+/* Allocates the counters and planes of the result, or sets the noise if it is known. */
+static enum status analysis_begin(struct run *run, const void *params, const struct shape *image,
+                                  struct analysis_result *result, struct error *error)
+{
+    const struct denoise *denoise = params;
+    const struct shape pyramid = denoise_pyramid(denoise, image), fine = denoise_fine(denoise, image);
+    int width = dtcwt_lowpass_size(image->width, fine.levels),
+        height = dtcwt_lowpass_size(image->height, fine.levels);
+    enum status status = STATUS_OK;
+    const bool counts = !denoise_find_known_noise(run, denoise, image, &result->noise);
+    if (counts)
+        status = counters_create(run->device, noise_counters(&pyramid), &result->words, error);
+    if (status == STATUS_OK && pyramid.levels > fine.levels)
+        status = run_planes(run, width, height, rows_full(height), 1, shape_planes(image),
+                            &result->planes[LOWPASS], error);
+    if (status == STATUS_OK && counts && denoise_estimates(denoise) && pyramid.levels > fine.levels) {
+        struct planes *cells = &result->planes[CELLS];
+        *cells = (struct planes){.memory = MEMORY_BUFFER,
+                                 .width = width / 2,
+                                 .height = height / 2,
+                                 .rows = height / 2,
+                                 .layers = 1,
+                                 .channels = 1};
+        status = planes_acquire(&run->pool, cells, error);
+    }
+    return status;
+}
+
+/* Counts a part of the rows, and copies its lowpass to the result. */
+static enum status analysis_add(struct run *run, const void *params, const struct value *image,
+                                struct interval part, struct analysis_result *result, struct error *error)
+{
+    const struct denoise *denoise = params;
+    const struct shape *shape = &image->shape;
+    const bool counts = denoise_needs_counts(run, denoise, shape),
+               opponent = shape_is_colour(shape) && (counts || !result->noise.is_separate);
+    struct value filled = *image, converted = *image,
+                 noisy = {.shape = denoise_fine(denoise, shape), .rows = part};
+    struct dtcwt_rows needed = noise_part_rows(&noisy.shape, part, denoise_estimates(denoise));
+    const bool keeps_cells = result->planes[CELLS].width > 0;
+    struct planes cells = {.object = NULL};
+    bool has_missing = false;
+    enum status status =
+        missing_count(run, denoise, image, rows_full(shape->width), part, &has_missing, error);
+    if (has_missing)
+        result->numbers[0] = 1;
+    if (status == STATUS_OK)
+        status = denoise_prepare(run, image, has_missing, opponent, &filled, &converted, error);
+    if (status == STATUS_OK)
+        status = dtcwt_forward(run, &converted, &needed, &noisy, error);
+    if (status == STATUS_OK && counts)
+        status = denoise_estimates(denoise)
+                     ? denoise_count(run, denoise, &converted, part, 1, &noisy, &cells,
+                                     keeps_cells ? &result->planes[CELLS] : NULL, result->words, error)
+                     : noise_count_constant(run, shape, result->words, &filled.planes[0], filled.opponent,
+                                            part, error);
+    struct interval own = dtcwt_part_rows(part, shape->height, noisy.planes[0].height);
+    if (status == STATUS_OK && result->planes[LOWPASS].width > 0 && own.begin < own.end)
+        status = tiles_copy(run, &noisy.planes[0], own, (struct columns){.count = noisy.planes[0].width},
+                            &result->planes[LOWPASS], error);
+    value_release(run, &noisy);
+    value_release_except(run, &converted, &filled);
+    value_release_except(run, &filled, image);
+    return status;
+}
+
+/* Estimates the noise, and denoises the coarse levels. */
+static enum status analysis_end(struct run *run, const void *params, const struct shape *image,
+                                struct analysis_result *result, struct error *error)
+{
+    const struct denoise *denoise = params;
+    const int fine = denoise_fine(denoise, image).levels;
+    const struct value whole = {.shape = *image};
+    struct value noisy = {.shape = denoise_pyramid(denoise, image), .rows = rows_full(image->height)};
+    const struct shape *pyramid = &noisy.shape;
+    const bool coarse = pyramid->levels > fine, counts = denoise_needs_counts(run, denoise, image);
+    struct dtcwt_rows needed = denoise_needed_rows(pyramid, noisy.rows);
+    struct noise noise;
+    struct planes clean = {.object = NULL};
+    enum status status = STATUS_OK;
+    if (coarse)
+        status = dtcwt_forward_from(run, fine, &result->planes[LOWPASS], &needed, &noisy, error);
+    if (status == STATUS_OK && counts && coarse && denoise_estimates(denoise))
+        status = denoise_count(run, denoise, &whole, noisy.rows, fine + 1, &noisy, &result->planes[CELLS],
+                               NULL, result->words, error);
+    if (status == STATUS_OK && counts)
+        status = denoise_find_noise(run, denoise, pyramid, result->words, &result->noise, error);
+    if (status == STATUS_OK && coarse && counts && denoise_has_separate(pyramid, &result->noise, true))
+        status = denoise_separate_coarse(run, &result->noise, fine, &noisy, error);
+    if (status == STATUS_OK && coarse)
+        status = noise_set(run, pyramid, &result->noise, denoise->strength, &noise, error);
+    if (status == STATUS_OK && coarse)
+        status = dtcwt_inverse_to(run, fine, &(struct subband_filter){shrink_subbands, &noise}, &noisy,
+                                  &clean, error);
+    /* Replace the noisy lowpass by the denoised one, and keep the parents. */
+    if (status == STATUS_OK && coarse) {
+        planes_release(&run->pool, &result->planes[LOWPASS]);
+        run_scratch_keep(run, &clean);
+        result->planes[LOWPASS] = clean;
+        result->planes[PARENTS] = noisy.planes[fine + 1];
+        noisy.planes[fine + 1] = (struct planes){.object = NULL};
+    }
+    value_release(run, &noisy);
+    return status;
+}
+
+const struct analysis denoise_analysis = {needs_analysis, analysis_rows, analysis_begin, analysis_add,
+                                          analysis_end};
+
 enum status denoise_run(struct run *run, const void *params, const struct value *in, struct value *out,
                         struct error *error)
 {
     const struct tiling tiling = {params, denoise_columns, denoise_tile};
     /* Without the analysis pass that it needs, the slice is the image, and the result needs all columns. */
-    const bool whole = denoise_analysis.needed(params, &in->shape) && !run_analysis_result(run, params);
+    const bool whole = needs_analysis(params, &in->shape) && !run_analysis_result(run, params);
     return tiles_run(run, &tiling, whole, in, out, error);
 }
