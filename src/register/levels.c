@@ -254,20 +254,18 @@ static void ignore_border(struct gray_plane *gray, int border)
                 gray->weights[(size_t)y * width + (size_t)x] = 0;
 }
 
-enum status levels_make(struct thread_pool *workers, struct levels *levels, struct gray_plane *picture,
+enum status levels_make(struct thread_pool *workers, struct levels *levels, const struct gray_plane *picture,
                         int reduction, const struct levels *reference, struct error *error)
 {
-    struct gray_plane *finest = &levels->level[0].gray, unlimited;
-    *levels = (struct levels){.level = {{.gray = *picture, .factor = reduction}}, .count = 1};
-    *picture = (struct gray_plane){.width = 0};
+    struct gray_plane *finest = &levels->level[0].gray;
+    struct filter_job limit = {NULL, picture, finest};
+    *levels = (struct levels){.level = {{.factor = reduction}}, .count = 1};
     /* Level 0: limit single pixels, then normalize. */
-    enum status status = gray_plane_copy(finest, &unlimited, error);
-    if (status == STATUS_OK) {
-        struct filter_job job = {NULL, &unlimited, finest};
-        status = thread_pool_each(workers, gray_plane_blocks(finest), limit_block, &job, error);
-        gray_plane_free(&unlimited);
-    }
-    normalize(finest);
+    enum status status = gray_plane_copy(picture, finest, error);
+    if (status == STATUS_OK)
+        status = thread_pool_each(workers, gray_plane_blocks(finest), limit_block, &limit, error);
+    if (status == STATUS_OK)
+        normalize(finest);
     /* The other levels. */
     while (status == STATUS_OK && !is_coarsest(levels, reference)) {
         struct level *last = &levels->level[levels->count - 1], *next = &levels->level[levels->count++];

@@ -59,12 +59,12 @@ struct levels {
     struct gray_plane detail; /* the coarsest level minus its local mean; weights are 0 or 1 */
 };
 
-/* Makes the pyramid of a picture that was reduced by `reduction`. Takes over the picture's memory, also on
- * failure. Limits single bright or dark pixels, and scales values to a mean of 0 and a standard deviation of
- * 1 before level 0 is smoothed. If `reference` is NULL the picture is a reference: its coarsest level is at
- * most 64 pixels wide and high, unless it is elongated, and its levels have derivatives. Otherwise the
- * pyramid has as many levels as `reference`, without derivatives. */
-enum status levels_make(struct thread_pool *workers, struct levels *levels, struct gray_plane *picture,
+/* Makes the pyramid of a picture that was reduced by `reduction`. Limits single bright or dark pixels, and
+ * scales values to a mean of 0 and a standard deviation of 1 before level 0 is smoothed. If `reference` is
+ * NULL the picture is a reference: its coarsest level is at most 64 pixels wide and high, unless it is
+ * elongated, and its levels have derivatives. Otherwise the pyramid has as many levels as `reference`,
+ * without derivatives. */
+enum status levels_make(struct thread_pool *workers, struct levels *levels, const struct gray_plane *picture,
                         int reduction, const struct levels *reference, struct error *error);
 
 /* Frees all memory. */

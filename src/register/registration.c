@@ -238,7 +238,7 @@ static enum status find_best(const struct comparison *comparison, struct match *
 }
 
 enum status registration_find(struct run *run, struct thread_pool *workers, enum model model,
-                              const struct levels *reference, struct gray_plane *picture,
+                              const struct levels *reference, const struct gray_plane *picture,
                               struct registration *registration, struct error *error)
 {
     const double since = clock_seconds();

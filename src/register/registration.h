@@ -26,11 +26,10 @@ struct registration {
     double confidence;    /* 0 (nothing was found) to 1 */
 };
 
-/* Registers a picture that was reduced by the same factor as the reference. Takes over the picture's memory,
- * also on failure. A picture without a match has a confidence of 0, which is no failure. Adds the time to the
- * run, which may be NULL. */
+/* Registers a picture that was reduced by the same factor as the reference. A picture without a match has a
+ * confidence of 0, which is no failure. Adds the time to the run, which may be NULL. */
 enum status registration_find(struct run *run, struct thread_pool *workers, enum model model,
-                              const struct levels *reference, struct gray_plane *picture,
+                              const struct levels *reference, const struct gray_plane *picture,
                               struct registration *registration, struct error *error);
 
 /* ---------------------------------------------------------------- brightness.c */

@@ -197,10 +197,8 @@ static enum status register_to(const struct align *align, struct thread_pool *wo
                                const struct levels *reference, const struct affine *map,
                                const struct gray_plane *gray, struct registration *found, struct error *error)
 {
-    struct gray_plane copy = {.width = 0};
-    enum status status = gray_plane_copy(gray, &copy, error);
-    if (status == STATUS_OK)
-        status = registration_find(NULL, workers, (enum model)align->model, reference, &copy, found, error);
+    const enum status status =
+        registration_find(NULL, workers, (enum model)align->model, reference, gray, found, error);
     if (status == STATUS_OK)
         found->affine = affine_then(map, &found->affine);
     return status;
@@ -213,14 +211,11 @@ static enum status register_to_keys(const struct align *align, struct thread_poo
                                     struct registration *found, struct error *error)
 {
     struct levels last_levels = {.count = 0};
-    struct gray_plane copy = {.width = 0};
     struct registration by_last = {.confidence = 0};
     enum status status = register_to(align, workers, &keys->key, &keys->key_map, gray, found, error);
     if (status != STATUS_OK || found->confidence >= KEY_CONFIDENCE || keys->last.width == 0)
         return status;
-    status = gray_plane_copy(&keys->last, &copy, error);
-    if (status == STATUS_OK)
-        status = levels_make(workers, &last_levels, &copy, align->reduction, NULL, error);
+    status = levels_make(workers, &last_levels, &keys->last, align->reduction, NULL, error);
     if (status == STATUS_OK)
         status = register_to(align, workers, &last_levels, &keys->last_map, gray, &by_last, error);
     if (status == STATUS_OK && by_last.confidence > found->confidence &&
@@ -253,15 +248,15 @@ static enum status register_next(struct align *align, const char *path, const st
         align->height = height;
         align->reduction = reduction;
         *found = (struct registration){.affine = keys->key_map, .confidence = 1};
-        return levels_make(workers, &keys->key, &gray, reduction, NULL, error);
-    }
-    if (status == STATUS_OK && reduction == align->reduction)
+        status = levels_make(workers, &keys->key, &gray, reduction, NULL, error);
+    } else if (status == STATUS_OK && reduction == align->reduction) {
         status = register_to_keys(align, workers, keys, &gray, found, error);
-    if (status == STATUS_OK && found->confidence >= align->confidence) {
-        gray_plane_free(&keys->last);
-        keys->last = gray;
-        keys->last_map = found->affine;
-        return STATUS_OK;
+        if (status == STATUS_OK && found->confidence >= align->confidence) {
+            gray_plane_free(&keys->last);
+            keys->last = gray;
+            keys->last_map = found->affine;
+            return STATUS_OK;
+        }
     }
     gray_plane_free(&gray);
     return status;

@@ -22,12 +22,14 @@ static void test_one_pixel(void **state)
     thread_pool_open(&workers, 1);
     assert_int_equal(gray_plane_make(&picture, 200, 100, &error), STATUS_OK);
     assert_int_equal(levels_make(&workers, &reference, &picture, 16, NULL, &error), STATUS_OK);
+    gray_plane_free(&picture);
     for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
         assert_int_equal(gray_plane_make(&picture, sides[i][0], sides[i][1], &error), STATUS_OK);
         picture.values[0] = 1;
         assert_int_equal(levels_make(&workers, &levels, &picture, 16, &reference, &error), STATUS_OK);
         assert_int_equal(levels.count, reference.count);
         levels_free(&levels);
+        gray_plane_free(&picture);
     }
     levels_free(&reference);
     thread_pool_close(&workers);
