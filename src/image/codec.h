@@ -28,7 +28,7 @@ struct reader {
                        * seeks, as the file is at its start */
     struct prefetch prefetch;
     struct metadata trailing; /* only left_out and warning are used: reader_trailing_warnings */
-    bool copied;              /* by reader_copy, together with the data after the picture */
+    bool trailing_done;       /* check_trailing_data was called, or reader_copy copies all data */
     /* The format sets info, page_count, uncompressed, memory and rounded. */
     struct image_info info; /* as in the file; reader.c frees its metadata */
     /* For CMYK and L*a*b*: the RGB that reader_info returns. Borrows from info and from the target space. */

@@ -279,7 +279,7 @@ bool reader_is_uncompressed(const struct reader *reader)
 
 const struct metadata *reader_trailing_warnings(struct reader *reader)
 {
-    if (reader->format->reader->check_trailing_data != NULL && !reader->copied)
+    if (reader->format->reader->check_trailing_data != NULL && !reader->trailing_done)
         reader->format->reader->check_trailing_data(reader);
     return &reader->trailing;
 }
@@ -466,6 +466,8 @@ enum status reader_examine(struct reader *reader, struct error *error)
 {
     if (reader->format->examine == NULL)
         return STATUS_OK;
+    reader_trailing_warnings(reader); /* needs the file's position */
+    reader->trailing_done = true;
     if (fseeko(reader->file, 0, SEEK_SET) != 0)
         return prefix_name(reader, fail_reading(error), error);
     return prefix_name(reader, reader->format->examine(reader->file, &reader->trailing, error), error);
@@ -475,7 +477,7 @@ enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
 {
     char bytes[BUFSIZ];
     size_t size;
-    reader->copied = true;
+    reader->trailing_done = true; /* the copy has all data */
     /* Decode first, so that a damaged file fails before anything is written. */
     enum status status = reader_decode_all(reader, error);
     if (status == STATUS_OK && fseeko(reader->file, 0, SEEK_SET) != 0)

@@ -300,22 +300,43 @@ static bool jpeg_recognise(const unsigned char *head, size_t size)
     return size >= 3 && memcmp(head, "\xff\xd8\xff", 3) == 0;
 }
 
-/* Warns of bytes after the last end marker (EOI) in the last 64 KiB, except zeros, with which cameras pad. */
+/* Reads up to the end marker (EOI) of a picture; skips segments by their length. In the data of a scan, 0xff
+ * is followed by 0 or the number of a restart marker. False if the file ends before. */
+static bool find_end_marker(FILE *file)
+{
+    enum { TEM = 0x01, RST0 = 0xd0, SOI = 0xd8 };
+    int byte, marker = 0;
+    while (marker != JPEG_EOI && (byte = getc_unlocked(file)) != EOF) {
+        while (byte == 0xff && (marker = getc_unlocked(file)) == 0xff)
+            continue;
+        if (byte != 0xff || marker <= TEM || (marker >= RST0 && marker <= SOI) || marker == JPEG_EOI)
+            continue;
+        const int high = getc_unlocked(file), length = high << 8 | getc_unlocked(file);
+        if (length < 2 || fseeko(file, length - 2, SEEK_CUR) != 0)
+            return false;
+    }
+    return marker == JPEG_EOI;
+}
+
+/* Warns of bytes after the picture and after further pictures that follow it, except zeros, with which
+ * cameras pad. */
 static enum status jpeg_examine(FILE *file, struct metadata *notes, struct error *error)
 {
-    enum { TAIL = 64 << 10 };
-    unsigned char *tail = allocate(TAIL, "the end of a JPEG", error);
-    if (tail == NULL)
-        return STATUS_FAILED;
-    if (fseeko(file, -TAIL, SEEK_END) != 0)
-        rewind(file); /* the file is shorter */
-    size_t size = fread(tail, 1, TAIL, file), end = size;
-    while (size > 0 && tail[size - 1] == 0)
-        size--;
-    while (end >= 2 && (tail[end - 2] != 0xff || tail[end - 1] != JPEG_EOI))
-        end--;
-    format_warn_surplus(notes, end >= 2 && size > end ? size - end : 0);
-    free(tail);
+    enum { START = 0xffd8ff }; /* of a picture */
+    uint64_t surplus = 0;   /* number of bytes after the last end marker, up to the last one that is not 0 */
+    uint32_t first = START; /* the first three bytes that are not 0 after an end marker */
+    (void)error;
+    while (first == START && find_end_marker(file)) {
+        int byte;
+        first = 0;
+        surplus = 0;
+        for (uint64_t at = 1; first != START && (byte = getc_unlocked(file)) != EOF; at++) {
+            surplus = byte != 0 ? at : surplus;
+            first = first <= UINT16_MAX ? first << 8 | (uint32_t)byte : first;
+        }
+        ungetc(first & 0xff, file); /* it may begin a marker */
+    }
+    format_warn_surplus(notes, surplus);
     return STATUS_OK;
 }
 

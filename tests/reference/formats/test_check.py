@@ -121,3 +121,22 @@ def test_frames_and_missing_sums(tmp_path):
     (tmp_path / "d.tif").write_bytes(data.replace(b"checksum of dual", b"checksum of Dual"))
     assert "CRC-32 of coefficients" in run("--check", "w.tif", cwd=tmp_path).out.decode()
     assert "CRC-32 of coefficients" not in run("--check", "d.tif", cwd=tmp_path).out.decode()
+
+
+def test_bytes_after_a_jpeg(tmp_path):
+    """They are counted up to the last one that is not 0. Further pictures belong to the file, and a thumbnail has an end marker, too."""
+    picture, thumbnail = io.BytesIO(), io.BytesIO()
+    image = Image.fromarray(generator("check").integers(0, 256, (23, 31, 3)).astype(np.uint8))
+    image.resize((9, 7)).save(thumbnail, "JPEG")
+    image.save(picture, "JPEG", exif=b"Exif\0\0" + thumbnail.getvalue())
+    whole, noise = picture.getvalue(), generator("tail").integers(1, 256, 70000).astype(np.uint8).tobytes()
+    tails = {"none": (b"", 0), "zeros": (bytes(70000), 0), "five": (b"abcde", 5), "many": (noise, 70000), "padded": (b"\0\0" + noise + bytes(9), 70002),
+             "second": (bytes(7) + whole, 0), "second_and_more": (whole + noise + b"\0", 70000), "ends": (b"\xff\xd9" + bytes(66000) + b"\xff\xd9", 66004)}
+    for name, (tail, _) in tails.items():
+        (tmp_path / f"{name}.jpg").write_bytes(whole + tail)
+    lines = run("--check", tmp_path).out.decode().splitlines()
+    said = {line.rsplit("/", 1)[1].split(".")[0]: line for line in lines}
+    for name, (_, count) in tails.items():
+        assert ("bytes after its end" in said[name]) == (count > 0 and name != "second_and_more"), said[name]
+        assert f"has {count} bytes after its end" in said[name] or count == 0 or name == "second_and_more"
+        assert ("left out: further pictures" in said[name]) == name.startswith("second")
