@@ -190,8 +190,9 @@ const char *tiff_tag_name(const struct tiff_tag *tag);
  * which follow each other without gaps. */
 bool description_is_stack(const struct metadata *metadata);
 
-/* Drops tifffile's description, for files whose pages differ from the shape in it. */
-void description_drop_tifffile(struct metadata *metadata);
+/* Drops tifffile's description if decoded rows do not have the shape in it, or OME's if they have another
+ * number or type of samples than the file. */
+void description_drop_untrue(struct metadata *metadata, bool is_other_shape, bool is_other_type);
 
 /* True if tifffile wrote one directory for several images. */
 bool description_is_truncated(const struct metadata *metadata);

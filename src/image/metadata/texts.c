@@ -34,13 +34,6 @@ static void drop_description(struct metadata *metadata, const char *label)
     metadata_leave_out(metadata, label);
 }
 
-void description_drop_tifffile(struct metadata *metadata)
-{
-    const char *text = metadata_text(metadata, DESCRIPTION);
-    if (text != NULL && is_tifffile(text))
-        drop_description(metadata, "tifffile's description");
-}
-
 bool description_is_truncated(const struct metadata *metadata)
 {
     const char *text = metadata_text(metadata, DESCRIPTION);
@@ -117,10 +110,13 @@ static bool is_ome(const char *text)
            (strstr(text, "<OME") != NULL || strstr(text, ":OME") != NULL);
 }
 
-/* True if OME's samples are doubles or bits, which the reader converts to other types. */
-static bool has_converted_type(const char *text)
+void description_drop_untrue(struct metadata *metadata, bool is_other_shape, bool is_other_type)
 {
-    return strstr(text, " Type=\"double\"") != NULL || strstr(text, " Type=\"bit\"") != NULL;
+    const char *text = metadata_text(metadata, DESCRIPTION);
+    if (text != NULL && is_other_shape && is_tifffile(text))
+        drop_description(metadata, "tifffile's description");
+    else if (text != NULL && is_other_type && is_ome(text))
+        drop_description(metadata, "the OME description");
 }
 
 /* True if size, pages and channels are the same. False for several pages of one row, as such a page is one
@@ -144,8 +140,7 @@ void description_update(struct metadata *metadata, const struct change *change)
         imagej_update(metadata, entry->value, change);
     else if (is_tifffile(entry->value) && !is_same_layout(change))
         drop_description(metadata, "tifffile's description");
-    else if (is_ome(entry->value) && !(is_same_layout(change) && change->in_type == change->out_type &&
-                                       !has_converted_type(entry->value)))
+    else if (is_ome(entry->value) && !(is_same_layout(change) && change->in_type == change->out_type))
         drop_description(metadata, "the OME description");
 }
 

@@ -273,10 +273,10 @@ static enum status open_page(struct tiff_reader *reader, int page, struct error 
         return STATUS_FAILED;
     tiff_layout_describe(tiff, &reader->layout, reader->table.wide_palette, &reader->base.info);
     reader->base.info.page_name = reader->page_name;
-    /* Rows have other channels than the file, or another order of them. */
-    if (reader->layout.separate || reader->layout.palette ||
-        reader->layout.colour_model != COLOUR_MODEL_RGB || description_is_truncated(metadata))
-        description_drop_tifffile(metadata);
+    const bool has_other_channels = reader->layout.palette || reader->layout.colour_model != COLOUR_MODEL_RGB;
+    description_drop_untrue(
+        metadata, has_other_channels || reader->layout.separate || description_is_truncated(metadata),
+        has_other_channels || reader->unconverted != NULL);
     if (page == 1 || page == reader->base.options.page) {
         if ((reader->pages.non_page_types & FILETYPE_MASK) != 0)
             metadata_leave_out(metadata, "the mask of transparency");

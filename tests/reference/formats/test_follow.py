@@ -432,3 +432,13 @@ def test_ome_of_converted_samples(tmp_path, rng, dtype):
     tifffile.imwrite(tmp_path / "in.ome.tif", stack, photometric="minisblack", ome=True, metadata={"axes": "ZYX"})
     harness.run(tmp_path / "in.ome.tif", tmp_path / "out.ome.tif")
     assert (DESCRIPTION in harness.tiff_tags(tmp_path / "out.ome.tif")) == (dtype == "float32")
+
+
+@pytest.mark.parametrize("photometric, shape", [("separated", (40, 60, 4)), ("palette", (3, 40, 60))])
+def test_ome_of_other_channels(tmp_path, rng, photometric, shape):
+    """CMYK and indices become RGB: the number of samples in the description is no longer true, nor the type of indices of 16 bits."""
+    tables = {"colormap": rng.integers(0, 65536, (3, 256)).astype(np.uint16)} if photometric == "palette" else {}
+    tifffile.imwrite(tmp_path / "in.ome.tif", noise(rng, *shape), photometric=photometric, ome=True, **tables)
+    assert "left out: the OME description" in harness.run("-v", tmp_path / "in.ome.tif", tmp_path / "out.ome.tif").err
+    assert DESCRIPTION not in harness.tiff_tags(tmp_path / "out.ome.tif")
+    assert tifffile.imread(tmp_path / "out.ome.tif").shape == (*shape[:len(shape) - (photometric == "separated")], 3)
