@@ -318,6 +318,7 @@ static enum status copy_sub(const struct ifd *ifd, const struct ifd_entry *entry
         return STATUS_OK;
     *followed = true;
     enum status status = copy_level(&from, NULL, depth - 1, sink, &to, error);
+    sink->is_damaged = sink->is_damaged || to == 0;
     if (status != STATUS_OK || to == 0)
         return status;
     put_word(sink->bytes.data + at, 2, entry->tag);
@@ -348,7 +349,11 @@ static enum status copy_level(const struct ifd *ifd, bool (*keep)(uint16_t tag),
         bool kept;
         size_t at = start + layout.head + done * layout.entry;
 
-        if (!ifd_entry_at(ifd, i, &entry) || (keep != NULL && !keep(entry.tag)))
+        const bool readable = ifd_entry_at(ifd, i, &entry);
+        if (keep != NULL && !keep(entry.tag))
+            continue;
+        sink->is_damaged = sink->is_damaged || !readable;
+        if (!readable)
             continue;
         enum status status = STATUS_OK;
         int kind = pointer_kind(entry.tag);

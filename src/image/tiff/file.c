@@ -355,13 +355,13 @@ enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, 
     return status;
 }
 
-void tiff_file_leave_out(struct tiff_file *file, uint16_t tag, struct metadata *metadata)
+const char *tiff_file_tag_name(const struct tiff_file *file, uint16_t tag)
 {
+    static _Thread_local char name[16];
     const TIFFField *known = TIFFFindField(file->tiff, tag, TIFF_ANY);
-    char name[32];
 
     snprintf(name, sizeof name, "tag %u", tag);
-    metadata_leave_out(metadata, known != NULL && !TIFFFieldIsAnonymous(known) ? TIFFFieldName(known) : name);
+    return known != NULL && !TIFFFieldIsAnonymous(known) ? TIFFFieldName(known) : name;
 }
 
 enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *value,
@@ -375,7 +375,7 @@ enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *v
     if (!ifd_find(&ifd, tag, &entry) || entry.size != entry.count || entry.size == 0)
         return STATUS_OK;
     if (entry.size > most) {
-        tiff_file_leave_out(file, tag, metadata);
+        metadata_leave_out(metadata, tiff_file_tag_name(file, tag));
         return STATUS_OK;
     }
     unsigned char *data = allocate_zeroed((size_t)entry.size + 1, 1, "TIFF tags", error);

@@ -244,7 +244,16 @@ static enum status copy_extra(struct tiff_file *file, const struct ifd_entry *en
     return status;
 }
 
-/* Copies the tags of tiff_extra_fields, and notes that unknown tags are left out. */
+/* Warns that a tag is damaged, such as one whose value is after the end of a file that was cut off. */
+static void warn_of_tag(struct tiff_file *file, uint16_t tag, struct metadata *metadata)
+{
+    char text[80];
+    snprintf(text, sizeof text, "its %.40s is damaged and left out", tiff_file_tag_name(file, tag));
+    metadata_warn(metadata, text);
+}
+
+/* Copies the tags of tiff_extra_fields, notes that unknown tags are left out, and warns of tags that cannot
+ * be read. */
 static enum status read_extras(struct tiff_file *file, struct metadata *metadata, struct error *error)
 {
     const uint64_t most = 16 << 20; /* bytes of a value */
@@ -255,13 +264,15 @@ static enum status read_extras(struct tiff_file *file, struct metadata *metadata
 
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++) {
         const bool readable = ifd_entry_at(&ifd, i, &entry);
-        const TIFFFieldInfo *field = readable ? tiff_extra_field(entry.tag) : NULL;
+        const TIFFFieldInfo *field = tiff_extra_field(entry.tag);
         /* Bytes may have the type BYTE or UNDEFINED; IPTC's bytes may have any type. */
         const bool has_type =
             field != NULL && (entry.tag == TIFFTAG_RICHTIFFIPTC || entry.type == field->field_type ||
                               (entry.type == TIFF_UNDEFINED && field->field_type == TIFF_BYTE));
-        if (readable && ((field == NULL && !is_known(entry.tag)) || (field != NULL && entry.size > most)))
-            tiff_file_leave_out(file, entry.tag, metadata);
+        if ((field == NULL && !is_known(entry.tag)) || (readable && field != NULL && entry.size > most))
+            metadata_leave_out(metadata, tiff_file_tag_name(file, entry.tag));
+        else if (!readable)
+            warn_of_tag(file, entry.tag, metadata);
         else if (has_type && entry.count > 0)
             status = copy_extra(file, &entry, field, metadata, error);
     }
@@ -285,7 +296,7 @@ static bool belongs_to_exif(uint16_t tag)
 
 /* Copies the page's EXIF and GPS directories to a blob like PNG's eXIf: a classic TIFF with one IFD that
  * points to both. */
-static enum status read_exif(struct tiff_file *file, struct blob *exif, struct error *error)
+static enum status read_exif(struct tiff_file *file, struct metadata *metadata, struct error *error)
 {
     const uint16_t magic = 42;
     const uint32_t first = 8;
@@ -305,7 +316,9 @@ static enum status read_exif(struct tiff_file *file, struct blob *exif, struct e
     memcpy(header + 4, &first, sizeof first);
     enum status status = ifd_copy(&ifd, belongs_to_exif, &sink, &offset, error);
     if (status == STATUS_OK && offset != 0)
-        status = metadata_set_blob(exif, sink.bytes.data, sink.bytes.size, error);
+        status = metadata_set_blob(&metadata->exif, sink.bytes.data, sink.bytes.size, error);
+    if (sink.is_damaged)
+        metadata_warn(metadata, "some of its EXIF is damaged and left out");
     free(sink.bytes.data);
     return status;
 }
@@ -320,7 +333,7 @@ enum status tiff_metadata_read(struct tiff_file *file, struct metadata *metadata
         metadata->orientation = orientation;
     if (tiff_file_bytes(file, TIFFTAG_ICCPROFILE, &metadata->icc, metadata, error) != STATUS_OK ||
         read_texts(file, metadata, error) != STATUS_OK || read_extras(file, metadata, error) != STATUS_OK ||
-        read_exif(file, &metadata->exif, error) != STATUS_OK)
+        read_exif(file, metadata, error) != STATUS_OK)
         return STATUS_FAILED;
     exif_move(metadata);
     return STATUS_OK;

@@ -95,8 +95,9 @@ struct ifd tiff_file_ifd(struct tiff_file *file);
 enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *value,
                             struct metadata *metadata, struct error *error);
 
-/* Notes that a tag is left out, by its name or number: "ICC Profile", "tag 65000". */
-void tiff_file_leave_out(struct tiff_file *file, uint16_t tag, struct metadata *metadata);
+/* Returns the name of a tag, or its number: "ICC Profile", "tag 65000". Valid until the next call in this
+ * thread. */
+const char *tiff_file_tag_name(const struct tiff_file *file, uint16_t tag);
 
 /* Fails if a read failed or memory ran out: then a tag that seems to be missing may exist. */
 enum status tiff_file_check_reading(const struct tiff_file *file, struct error *error);

@@ -101,3 +101,18 @@ def test_an_offset_that_wraps(tmp_path, rng):
     for crop in ("300x100+0+200", "300x400+0+0"):
         done = harness.run("in.tif", "--crop", crop, "out.tif", cwd=tmp_path, status=1)
         assert "in.tif: " in done.err and not (tmp_path / "out.tif").exists(), done.err
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("tag, value, name", [(34675, (7, 3000, 4000), "its ICC Profile is"), (270, (2, 60, 5000), "its ImageDescription is"),
+                                              (282, (5, 1, 5000), "its XResolution is"), (33550, (12, 3, 5000), "its tag 33550 is"),
+                                              (34665, (4, 1, 5000), "some of its EXIF is"), (34853, (4, 1, 5000), "some of its EXIF is")])
+def test_values_after_the_end(tmp_path, rng, order, tag, value, name):
+    """As of a file that lost its end: programs write the values of tags there. A value inside the file causes no warning."""
+    samples = rng.integers(0, 256, (20, 30), dtype=np.uint8)
+    (tmp_path / "in.tif").write_bytes(tiffbytes.make(tiffbytes.gray(samples, **{f"t{tag}": tiffbytes.At(value)}), order=order))
+    assert f"in.tif: warning: {name} damaged and left out" in harness.run(tmp_path / "in.tif", tmp_path / "out.png").err
+    if tag < 34665:
+        whole = tiffbytes.At((*value[:2], 8)) if tag != 270 else "words"
+        (tmp_path / "in.tif").write_bytes(tiffbytes.make(tiffbytes.gray(samples, **{f"t{tag}": whole}), order=order) + bytes(3000))
+        assert harness.run(tmp_path / "in.tif", tmp_path / "out.png").err == ""
