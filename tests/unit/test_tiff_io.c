@@ -258,7 +258,7 @@ static void refusals_name_the_reason(void **state)
     TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT);
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 4);
     finish_libtiff(tiff, "x", 1);
-    assert_refused("signed samples of 4 bits");
+    assert_refused("4-bit signed samples");
     tiff = start_libtiff("w", 2048, 1024);
     TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, 1);
     finish_libtiff(tiff, "x", 1);

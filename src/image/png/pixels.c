@@ -154,24 +154,6 @@ static enum status feed_inflater(struct png_pixels *pixels, struct error *error)
     return status;
 }
 
-static const char *inflate_error_text(int result)
-{
-    switch (result) {
-    case ISAL_NEED_DICT:
-        return "it needs a preset dictionary";
-    case ISAL_UNSUPPORTED_METHOD:
-        return "an unknown compression method";
-    case ISAL_INCORRECT_CHECKSUM:
-        return "a wrong checksum";
-    case ISAL_INVALID_LOOKBACK:
-        return "a distance too far back";
-    case ISAL_INVALID_SYMBOL:
-        return "an invalid code";
-    default:
-        return "an invalid block";
-    }
-}
-
 /* Inflates some bytes; *produced is their number. If it is 0 because all input is used up, feeds the stream.
  */
 static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, size_t size, size_t *produced,
@@ -180,7 +162,8 @@ static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, s
     struct inflate_state *stream = &pixels->stream;
     const int code = inflate_some(stream, to, size, produced);
     if (code != 0)
-        return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s", inflate_error_text(code));
+        return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s",
+                    code == ISAL_INCORRECT_CHECKSUM ? "a wrong checksum" : "invalid data");
     const bool needs_input = *produced == 0 && inflate_is_hungry(stream) && !inflate_has_ended(stream);
     return needs_input ? feed_inflater(pixels, error) : STATUS_OK;
 }

@@ -11,65 +11,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads a palette of `size` colours. A ColorMap has 16 bits for each channel, but many programs write values
- * of 8 bits: old ones in the low byte; others in the high byte, with the same value or 0 in the low byte. */
-static enum status read_palette(TIFF *tiff, size_t size, struct tiff_table *table, struct error *error)
+/* The largest value of gray samples becomes full scale. A ColorMap has 16 bits for each channel, but many
+ * programs write values of 8 bits: old ones in the low byte; others in the high byte, with the same value or
+ * 0 in the low byte. */
+enum status tiff_table_make(TIFF *tiff, const struct tiff_layout *layout, struct tiff_table *table,
+                            struct error *error)
 {
+    *table = (struct tiff_table){.entries = NULL};
+    if (!layout->palette && layout->bits % 8 == 0)
+        return STATUS_OK;
+    const uint32_t size = (uint32_t)1 << layout->bits, top = size - 1;
+    const uint32_t channels = layout->palette ? 3 : 1;
+    bool low_only = true, replicated = true, high_only = true, wide = layout->bits > 8;
     uint16_t *map[3];
-    if (!TIFFGetField(tiff, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]))
-        return fail(error, STATUS_FAILED, "damaged TIFF: a palette image without colour map");
-    bool low_only = true, replicated = true, high_only = true;
-    for (size_t i = 0; i < 3 * size; i++) {
-        const uint16_t v = map[i % 3][i / 3];
-        low_only = low_only && v < 256;
-        replicated = replicated && v % 257 == 0;
-        high_only = high_only && v % 256 == 0;
+    if (layout->palette) {
+        if (!TIFFGetField(tiff, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]))
+            return fail(error, STATUS_FAILED, "damaged TIFF: a palette image without colour map");
+        for (uint32_t i = 0; i < 3 * size; i++) {
+            const uint16_t v = map[i % 3][i / 3];
+            low_only = low_only && v < 256;
+            replicated = replicated && v % 257 == 0;
+            high_only = high_only && v % 256 == 0;
+        }
+        wide = table->wide_palette = !low_only && !replicated && !high_only;
     }
-    const int shift = low_only ? 0 : 8;
-    table->wide_palette = !low_only && !replicated && !high_only;
-    table->entry_size = table->wide_palette ? 3 * sizeof(uint16_t) : 3;
-    table->entries = allocate(size * table->entry_size, "a palette", error);
-    if (table->entries == NULL)
-        return STATUS_FAILED;
-    for (size_t i = 0; i < 3 * size; i++) {
-        uint16_t value = map[i % 3][i / 3];
-        if (table->wide_palette)
-            memcpy(table->entries + i * sizeof value, &value, sizeof value);
-        else
-            table->entries[i] = (unsigned char)(value >> shift);
-    }
-    return STATUS_OK;
-}
-
-/* Computes the table of `size` gray values, the largest of which becomes full scale of 8 or 16 bits. */
-static enum status compute_gray(size_t size, struct tiff_table *table, struct error *error)
-{
-    const bool wide = size > 256;
-    const uint32_t top = (uint32_t)size - 1;
     const uint32_t full = wide ? UINT16_MAX : UINT8_MAX;
-
-    table->entry_size = wide ? sizeof(uint16_t) : 1;
-    table->entries = allocate(size * table->entry_size, "a gray scale", error);
+    table->entry_size = channels * (wide ? sizeof(uint16_t) : 1);
+    table->entries = allocate(size * table->entry_size, "a table of samples", error);
     if (table->entries == NULL)
         return STATUS_FAILED;
-    for (uint32_t i = 0; i < size; i++) {
-        uint16_t value = (uint16_t)(((uint64_t)i * full + top / 2) / top);
+    for (uint32_t i = 0; i < channels * size; i++) {
+        const uint16_t value = !layout->palette   ? (uint16_t)(((uint64_t)i * full + top / 2) / top)
+                               : wide || low_only ? map[i % 3][i / 3]
+                                                  : map[i % 3][i / 3] >> 8;
         if (wide)
             memcpy(table->entries + i * sizeof value, &value, sizeof value);
         else
             table->entries[i] = (unsigned char)value;
     }
-    return STATUS_OK;
-}
-
-enum status tiff_table_make(TIFF *tiff, const struct tiff_layout *layout, struct tiff_table *table,
-                            struct error *error)
-{
-    *table = (struct tiff_table){.entries = NULL};
-    if (layout->palette)
-        return read_palette(tiff, (size_t)1 << layout->bits, table, error);
-    if (layout->bits % 8 != 0)
-        return compute_gray((size_t)1 << layout->bits, table, error);
     return STATUS_OK;
 }
 

@@ -47,37 +47,38 @@ static enum status refuse_photometric(uint16_t photometric, struct error *error)
 static enum status check_samples(const struct tiff_layout *layout, struct error *error)
 {
     const unsigned bits = layout->bits;
+    const char *kind = "integer", *other = "32-bit float";
+    bool is_supported;
 
     switch (layout->format) {
     case SAMPLEFORMAT_UINT:
     case SAMPLEFORMAT_VOID:
-        if ((bits >= 1 && bits <= 16) || bits == 32)
-            return STATUS_OK;
-        return fail(error, STATUS_FAILED,
-                    "%u-bit integer samples are not supported; convert them to 32-bit float first", bits);
-    case SAMPLEFORMAT_IEEEFP:
-        if (bits == 16 || bits == 32 || bits == 64)
-            return STATUS_OK;
-        return fail(error, STATUS_FAILED,
-                    "%u-bit float samples are not supported; convert them to 32-bit float first", bits);
+        is_supported = (bits >= 1 && bits <= 16) || bits == 32;
+        break;
     case SAMPLEFORMAT_INT:
-        if (bits == 8 || bits == 16 || bits == 32)
-            return STATUS_OK;
-        return fail(
-            error, STATUS_FAILED,
-            "signed samples of %u bits are not supported; convert them to 16-bit signed or to float first",
-            bits);
+        is_supported = bits == 8 || bits == 16 || bits == 32;
+        kind = "signed";
+        other = "16-bit signed or to float";
+        break;
+    case SAMPLEFORMAT_IEEEFP:
+        is_supported = bits == 16 || bits == 32 || bits == 64;
+        kind = "float";
+        break;
     case SAMPLEFORMAT_COMPLEXIEEEFP:
-        if (bits == 64)
-            return STATUS_OK;
-        return fail(error, STATUS_FAILED,
-                    "%u-bit complex samples are not supported; convert them to 64-bit complex first", bits);
+        is_supported = bits == 64;
+        kind = "complex";
+        other = "64-bit complex";
+        break;
     default:
         return fail(error, STATUS_FAILED,
                     "samples of format %u are not supported; convert them to float first, as with GDAL: "
                     "gdal_translate -ot Float32 IN OUT",
                     layout->format);
     }
+    return is_supported
+               ? STATUS_OK
+               : fail(error, STATUS_FAILED, "%u-bit %s samples are not supported; convert them to %s first",
+                      bits, kind, other);
 }
 
 /* Makes libtiff's JPEG codec convert YCbCr to RGB. */

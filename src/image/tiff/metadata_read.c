@@ -181,31 +181,24 @@ static enum status parse_items(char *xml, struct metadata *metadata, struct erro
 
 static enum status read_texts(struct tiff_file *file, struct metadata *metadata, struct error *error)
 {
-    struct blob xmp, items;
+    struct blob items;
     enum status status = STATUS_OK;
 
-    for (int i = 0; status == STATUS_OK && i < TIFF_TEXT_TAGS; i++) {
+    for (int i = 0; status == STATUS_OK && i <= TIFF_TEXT_TAGS; i++) {
+        const struct tiff_text_tag xmp = {TIFFTAG_XMLPACKET, XMP_KEY},
+                                   *tag = i < TIFF_TEXT_TAGS ? &tiff_text_tags[i] : &xmp;
         char *text;
-        status = tiff_text_read(file, tiff_text_tags[i].tag, &text, metadata, error);
+        status = tiff_text_read(file, tag->tag, &text, metadata, error);
         if (status == STATUS_OK && text != NULL)
-            status = metadata_set_text(metadata, tiff_text_tags[i].key, text, strlen(text), error);
+            status = metadata_set_text(metadata, tag->key, text, strlen(text), error);
         free(text);
     }
-    if (status != STATUS_OK)
-        return status;
-
-    status = tiff_file_bytes(file, TIFFTAG_XMLPACKET, &xmp, metadata, error);
-    const char *text = (const char *)xmp.data;
-    if (text != NULL && text[0] != '\0')
-        status = metadata_set_text(metadata, XMP_KEY, text, strlen(text), error);
-    free(xmp.data);
-    if (status != STATUS_OK)
-        return status;
-
-    status = tiff_file_bytes(file, TIFFTAG_GDAL_METADATA, &items, metadata, error);
-    if (items.data != NULL)
+    if (status == STATUS_OK)
+        status = tiff_file_bytes(file, TIFFTAG_GDAL_METADATA, &items, metadata, error);
+    if (status == STATUS_OK && items.data != NULL) {
         status = parse_items((char *)items.data, metadata, error);
-    free(items.data);
+        free(items.data);
+    }
     return status;
 }
 
