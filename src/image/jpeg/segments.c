@@ -159,21 +159,14 @@ void jpeg_companions_warn(const struct jpeg_companions *companions, struct metad
 
 /* ---------------------------------------------------------------- segments */
 
-/* Adds a comment as a text. T.81 does not specify the encoding: UTF-8 if it is valid, otherwise Latin-1. The
- * comment may begin with a PNG keyword, or the key of a TIFF tag, as jpeg_metadata_write writes it. */
+/* Adds a comment as a text. T.81 does not specify the encoding. The comment may begin with a PNG keyword, or
+ * the key of a TIFF tag, as jpeg_metadata_write writes it. */
 static enum status parse_comment(struct jpeg_segments *segments, struct error *error)
 {
     static const char *const keys[] = {"Title",         "Author",   "Description", "Copyright",
                                        "Creation Time", "Software", "Disclaimer",  "Warning",
                                        "Source",        "Make",     "Model"};
-    segments->data[segments->size] = '\0';
-    char *text = (char *)segments->data, *converted = NULL;
-    if (!utf8_is_valid(text, strlen(text))) {
-        converted = utf8_from_latin1(text, strlen(text), error);
-        if (converted == NULL)
-            return STATUS_FAILED;
-        text = converted;
-    }
+    char *text = (char *)segments->data;
     struct text_entry entry = {.key = (char *)(uintptr_t)COMMENT_KEY, .value = text};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const size_t length = strlen(keys[i]);
@@ -184,9 +177,7 @@ static enum status parse_comment(struct jpeg_segments *segments, struct error *e
         entry.value = text + length + strlen(KEY_SEPARATOR);
         break;
     }
-    enum status status = metadata_add_text(segments->metadata, &entry, error);
-    free(converted);
-    return status;
+    return metadata_add_text(segments->metadata, &entry, error);
 }
 
 /* Notes that a segment is left out, by its marker and identifier: "APP2 (MPF)". */
@@ -212,6 +203,7 @@ static enum status parse_segment(struct jpeg_segments *segments, int marker, str
 {
     const bool is_app1 = marker == JPEG_APP0 + 1, is_app2 = marker == JPEG_APP0 + 2;
     struct metadata *metadata = segments->metadata;
+    segments->data[segments->size] = '\0';
     if (marker == JPEG_COM)
         return parse_comment(segments, error);
 
@@ -221,12 +213,9 @@ static enum status parse_segment(struct jpeg_segments *segments, int marker, str
         return metadata_add_exif(metadata, segments->data + sizeof EXIF_IDENTIFIER,
                                  segments->size - sizeof EXIF_IDENTIFIER, error);
     if (is_app1 && has_identifier(segments, XMP_IDENTIFIER, sizeof XMP_IDENTIFIER)) {
-        const size_t head = sizeof XMP_IDENTIFIER;
-        if (metadata_text(metadata, XMP_KEY) == NULL)
-            return metadata_set_text(metadata, XMP_KEY, (const char *)segments->data + head,
-                                     segments->size - head, error);
-        metadata_leave_out(metadata, "a second XMP");
-        return STATUS_OK;
+        const struct text_entry xmp = {.key = (char *)(uintptr_t)XMP_KEY,
+                                       .value = (char *)segments->data + sizeof XMP_IDENTIFIER};
+        return metadata_add_text(metadata, &xmp, error);
     }
     if (is_app2 && segments->size >= ICC_HEADER_SIZE &&
         has_identifier(segments, ICC_IDENTIFIER, sizeof ICC_IDENTIFIER))

@@ -24,6 +24,11 @@ enum {
     GROWN_MAX = 1 << 30, /* maximum bytes of EXIF to which an entry is added: offsets have 32 bits */
 };
 
+bool exif_has_header(const void *data, size_t size)
+{
+    return size >= 4 && (memcmp(data, "II*\0", 4) == 0 || memcmp(data, "MM\0*", 4) == 0);
+}
+
 int exif_orientation(const struct blob *exif)
 {
     struct ifd ifd;

@@ -93,8 +93,9 @@ enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, 
 
 enum status metadata_add_exif(struct metadata *metadata, const void *data, size_t size, struct error *error)
 {
-    if (metadata->exif.data != NULL) {
-        metadata_leave_out(metadata, "a second EXIF");
+    if (metadata->exif.data != NULL || !exif_has_header(data, size)) {
+        metadata_leave_out(metadata,
+                           metadata->exif.data != NULL ? "a second EXIF" : "EXIF, which is damaged");
         return STATUS_OK;
     }
     enum status status = metadata_set_blob(&metadata->exif, data, size, error);
@@ -121,6 +122,12 @@ static void *grow(void *array, size_t count, size_t size, struct error *error)
     if (grown == NULL)
         fail_memory(error, "out of memory for metadata");
     return grown;
+}
+
+char *text_to_utf8(const char *text, struct error *error)
+{
+    const size_t size = strlen(text);
+    return utf8_is_valid(text, size) ? copy_text(text, error) : utf8_from_latin1(text, size, error);
 }
 
 enum status metadata_add_text(struct metadata *metadata, const struct text_entry *entry, struct error *error)
@@ -153,7 +160,7 @@ enum status metadata_add_text(struct metadata *metadata, const struct text_entry
         return STATUS_FAILED;
     metadata->texts = texts;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        *fields[i].to = fields[i].from == NULL ? NULL : copy_text(fields[i].from, error);
+        *fields[i].to = fields[i].from == NULL ? NULL : text_to_utf8(fields[i].from, error);
         if (fields[i].from != NULL && *fields[i].to == NULL) {
             free_text(&copy);
             return STATUS_FAILED;

@@ -104,7 +104,8 @@ bool icc_is_for(const struct blob *icc, int channels);
 /* Replaces the blob by a copy of the data; size 0 makes it absent. */
 enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, struct error *error);
 
-/* Sets EXIF to a copy of the data, and `orientation` to EXIF's. A second EXIF is only noted in left_out. */
+/* Sets EXIF to a copy of the data, and `orientation` to EXIF's. A second EXIF, and data that do not begin as
+ * EXIF, are only noted in left_out. */
 enum status metadata_add_exif(struct metadata *metadata, const void *data, size_t size, struct error *error);
 
 /* For --strip: removes all metadata except the ICC profile, PNG's colour chunks and the orientation, without
@@ -116,8 +117,12 @@ void metadata_strip(struct metadata *metadata);
 enum status metadata_set_text(struct metadata *metadata, const char *key, const char *value, size_t size,
                               struct error *error);
 
-/* Appends a copy of a text; several may have one key. A text beyond the limits of metadata.c is added to
- * left_out instead, and so is a second XMP. Ignores an empty XMP. */
+/* Returns a copy of a text, which is converted from Latin-1 unless it is UTF-8. The caller frees it. NULL on
+ * failure. */
+char *text_to_utf8(const char *text, struct error *error);
+
+/* Appends a copy of a text in UTF-8 (text_to_utf8); several may have one key. A text beyond the limits of
+ * metadata.c is added to left_out instead, and so is a second XMP. Ignores an empty XMP. */
 enum status metadata_add_text(struct metadata *metadata, const struct text_entry *entry, struct error *error);
 
 /* Remove all texts with that key, or the text at that index. */
@@ -199,6 +204,9 @@ bool description_is_truncated(const struct metadata *metadata);
 
 /* Returns the number of images that ImageJ's description promises without gaps in the file; 0: none. */
 int description_image_count(const struct metadata *metadata);
+
+/* True if the data begin with the header of a classic TIFF, as EXIF does. */
+bool exif_has_header(const void *data, size_t size);
 
 /* Returns TIFF's orientation, 1 to 8; 0: absent or unreadable. */
 int exif_orientation(const struct blob *exif);

@@ -111,7 +111,7 @@ static enum status parse_icc(struct png_session *session, const png_unknown_chun
 
 static enum status parse_exif(struct png_session *session, const png_unknown_chunk *chunk)
 {
-    if (chunk->size < 4 || (memcmp(chunk->data, "II*\0", 4) != 0 && memcmp(chunk->data, "MM\0*", 4) != 0))
+    if (!exif_has_header(chunk->data, chunk->size))
         return leave_chunk_out(session, "EXIF, which is damaged");
     if (!png_session_reserve_budget(session, chunk->size))
         return STATUS_OK;

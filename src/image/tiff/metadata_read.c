@@ -114,8 +114,7 @@ enum status tiff_text_read(struct tiff_file *file, uint16_t tag, char **text, st
         text_join(bytes, value.size + 1);
     /* TIFF specifies ASCII; programs write UTF-8, and older ones mostly Latin-1. */
     if (bytes != NULL && bytes[0] != '\0') {
-        *text = utf8_is_valid(bytes, strlen(bytes)) ? copy_text(bytes, error)
-                                                    : utf8_from_latin1(bytes, strlen(bytes), error);
+        *text = text_to_utf8(bytes, error);
         status = *text == NULL ? STATUS_FAILED : STATUS_OK;
     }
     free(value.data);

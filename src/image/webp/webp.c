@@ -101,10 +101,9 @@ static enum status webp_open(struct reader *base, struct error *error)
         exif = (WebPData){exif.bytes + sizeof exif_name, exif.size - sizeof exif_name};
     if (check_image_size(info->width, info->height, base->options.max_pixels, error) != STATUS_OK ||
         metadata_set_blob(&info->metadata.icc, icc.bytes, icc.size, error) != STATUS_OK ||
-        metadata_set_blob(&info->metadata.exif, exif.bytes, exif.size, error) != STATUS_OK ||
+        (exif.size > 0 && metadata_add_exif(&info->metadata, exif.bytes, exif.size, error) != STATUS_OK) ||
         metadata_set_text(&info->metadata, XMP_KEY, (const char *)xmp.bytes, xmp.size, error) != STATUS_OK)
         return STATUS_FAILED;
-    info->metadata.orientation = exif_orientation(&info->metadata.exif); /* 0: unknown */
     return STATUS_OK;
 }
 

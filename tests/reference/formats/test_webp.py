@@ -11,6 +11,7 @@ import pytest
 from PIL import Image, ImageCms
 
 import harness
+import jpegfile
 import pngfile
 
 XMP = b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF/></x:xmpmeta>'
@@ -301,3 +302,16 @@ def test_options(tmp_path, rng):
     said = harness.run("--info", tmp_path / "in.png").out
     harness.run(tmp_path / "in.png", "--lossless", tmp_path / "a.webp")
     assert b"compression: lossless" in harness.run("--info", tmp_path / "a.webp").out
+
+
+@pytest.mark.parametrize("name", ["in.jpg", "in.webp"])
+def test_damaged_blobs_do_not_get_into_a_png(tmp_path, rng, name):
+    """EXIF without a TIFF's header is left out, as PNG's eXIf is nothing else; XMP in Latin-1 becomes UTF-8, as an iTXt is."""
+    xmp = "<x:xmpmeta xmlns:x='adobe:ns:meta/'>caf\xe9</x:xmpmeta>"
+    Image.fromarray(picture(rng, 16, 16)).save(tmp_path / name, exif=b"Exif\0\0" + 4 * b"no EXIF ", xmp=xmp.encode("latin-1"))
+    if name == "in.jpg":
+        segment = (0xE1, b"http://ns.adobe.com/xap/1.0/\0" + xmp.encode("latin-1"))
+        (tmp_path / name).write_bytes(jpegfile.insert((tmp_path / name).read_bytes(), segment))
+    assert "left out: EXIF, which is damaged" in harness.run("-v", tmp_path / name, tmp_path / "out.png").err
+    chunks = dict(pngfile.split_chunks((tmp_path / "out.png").read_bytes()))
+    assert "eXIf" not in chunks and chunks["iTXt"].decode().endswith(xmp)
