@@ -112,30 +112,21 @@ const char *tiff_tag_name(const struct tiff_tag *tag)
     return rule != NULL ? rule->label : name;
 }
 
-static bool is_tag_kept(const struct tiff_tag *tag, const struct change *change, bool keeps_geotiff)
-{
-    const struct tag_rule *rule = find_rule(tag);
-    switch (rule == NULL ? KEEP_ALWAYS : rule->keep_if) {
-    case KEEP_IF_UNPROCESSED:
-        return !change->processed;
-    case KEEP_IF_SAME_VALUES:
-        return !change->new_geometry && change->in_type == change->out_type && !change->rescaled;
-    case KEEP_IF_GEOTIFF:
-        return keeps_geotiff;
-    case KEEP_IF_IN_PLACE:
-        return !change->new_geometry && !change_moves(change) && change->in_pages == change->out_pages;
-    default:
-        return true;
-    }
-}
-
 static void update_tags(struct metadata *metadata, const struct change *change)
 {
-    const bool keeps_geotiff =
-        !change->new_geometry && (!change_moves(change) || update_geotiff(metadata, change));
+    const bool moves = change->new_geometry || change_moves(change);
+    const bool is_kept[] = {
+        [KEEP_ALWAYS] = true,
+        [KEEP_IF_UNPROCESSED] = !change->processed,
+        [KEEP_IF_SAME_VALUES] =
+            !change->new_geometry && change->in_type == change->out_type && !change->rescaled,
+        [KEEP_IF_GEOTIFF] = !moves || (!change->new_geometry && update_geotiff(metadata, change)),
+        [KEEP_IF_IN_PLACE] = !moves && change->in_pages == change->out_pages,
+    };
     for (size_t i = metadata->tag_count; i-- > 0;) {
         const struct tiff_tag *tag = &metadata->tags[i];
-        if (is_tag_kept(tag, change, keeps_geotiff))
+        const struct tag_rule *rule = find_rule(tag);
+        if (is_kept[rule == NULL ? KEEP_ALWAYS : rule->keep_if])
             continue;
         metadata_leave_out(metadata, tiff_tag_name(tag));
         metadata_remove_tag(metadata, tag->number);

@@ -62,33 +62,6 @@ static enum status deflate_piece(struct piece *piece, unsigned char **deflated, 
     return STATUS_OK;
 }
 
-/* Writes the profile if it fits the channels and programs that use libpng accept it (png_holds_icc). */
-static enum status write_icc(FILE *file, const struct image_info *info, struct error *error)
-{
-    static const char name[] = "ICC profile\0"; /* the second NUL: deflate */
-    const struct blob *icc = &info->metadata.icc;
-    struct piece pieces[] = {{name, sizeof name}, {icc->data, png_icc_size(icc)}};
-    unsigned char *deflated = NULL;
-    if (icc->data == NULL || !png_holds_icc(icc, info->channels))
-        return STATUS_OK;
-    enum status status = deflate_piece(&pieces[1], &deflated, error);
-    if (status == STATUS_OK)
-        status = write_pieces(file, "iCCP", pieces, 2, error);
-    free(deflated);
-    return status;
-}
-
-/* Writes EXIF with the metadata's orientation: a PNG can store the orientation only there. */
-static enum status png_write_exif(FILE *file, const struct metadata *metadata, struct error *error)
-{
-    struct blob exif;
-    enum status status = exif_with_orientation(metadata, true, &exif, error);
-    if (status == STATUS_OK && exif.data != NULL)
-        status = png_chunk_write(file, "eXIf", exif.data, exif.size, error);
-    free(exif.data);
-    return status;
-}
-
 /* ---------------------------------------------------------------- texts */
 
 enum { KEYWORD_MAX = 79 };
@@ -185,29 +158,14 @@ void png_leave_out(struct image_info *info)
         metadata_leave_out(&info->metadata, "the resolution but for its ratio");
 }
 
-/* Writes pHYs: pixels per metre, or a ratio. */
-static enum status write_resolution(FILE *file, const struct metadata *metadata, struct error *error)
-{
-    const double x = metadata->x_resolution, y = metadata->y_resolution;
-    unsigned char data[9];
-    if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
-        return STATUS_OK;
-    const bool metric = holds_unit(metadata);
-    /* A ratio that does not consist of whole numbers is scaled: the smaller one becomes 1000. */
-    const double scale = metric || (x == round(x) && y == round(y)) ? 1 : 1000 / fmin(x, y);
-    png_save_uint_32(data, to_integer(x * scale, 1));
-    png_save_uint_32(data + 4, to_integer(y * scale, 1));
-    data[8] = metric ? PNG_RESOLUTION_METER : PNG_RESOLUTION_UNKNOWN;
-    return png_chunk_write(file, "pHYs", data, sizeof data, error);
-}
-
-/* Writes gAMA and cHRM, in units of 1/100000, and sRGB. */
-static enum status write_colours(FILE *file, const struct image_info *info, struct error *error)
+enum status png_metadata_write(FILE *file, const struct image_info *info, struct error *error)
 {
     const struct metadata *metadata = &info->metadata;
-    const bool has_icc = metadata->icc.data != NULL && png_holds_icc(&metadata->icc, info->channels);
+    const double x = metadata->x_resolution, y = metadata->y_resolution;
+    unsigned char data[32], *deflated = NULL;
     enum status status = STATUS_OK;
-    unsigned char data[32];
+
+    /* gAMA and cHRM, in units of 1/100000. */
     if (metadata->gamma > 0) {
         png_save_uint_32(data, to_integer(metadata->gamma * PNG_FP_1, 0));
         status = png_chunk_write(file, "gAMA", data, 4, error);
@@ -217,26 +175,44 @@ static enum status write_colours(FILE *file, const struct image_info *info, stru
             png_save_uint_32(data + 4 * i, to_integer(metadata->chromaticities[i] * PNG_FP_1, 0));
         status = png_chunk_write(file, "cHRM", data, 32, error);
     }
-    /* The specification wants sRGB or iCCP, not both. */
-    if (status == STATUS_OK && metadata->srgb && !has_icc) {
+
+    /* The ICC profile, if it fits the channels and programs that use libpng accept it; or sRGB: the
+     * specification does not want both. */
+    if (status == STATUS_OK && metadata->icc.data != NULL && png_holds_icc(&metadata->icc, info->channels)) {
+        static const char name[] = "ICC profile\0"; /* the second NUL: deflate */
+        struct piece pieces[] = {{name, sizeof name}, {metadata->icc.data, png_icc_size(&metadata->icc)}};
+        status = deflate_piece(&pieces[1], &deflated, error);
+        if (status == STATUS_OK)
+            status = write_pieces(file, "iCCP", pieces, 2, error);
+        free(deflated);
+    } else if (status == STATUS_OK && metadata->srgb) {
         data[0] = (unsigned char)metadata->rendering_intent;
         status = png_chunk_write(file, "sRGB", data, 1, error);
     }
-    return status;
-}
+    if (status == STATUS_OK && metadata->has_cicp)
+        status = png_chunk_write(file, "cICP", metadata->cicp, 4, error);
 
-enum status png_metadata_write(FILE *file, const struct image_info *info, struct error *error)
-{
-    const struct metadata *metadata = &info->metadata;
-    if (write_colours(file, info, error) != STATUS_OK || write_icc(file, info, error) != STATUS_OK ||
-        (metadata->has_cicp && png_chunk_write(file, "cICP", metadata->cicp, 4, error) != STATUS_OK) ||
-        write_resolution(file, metadata, error) != STATUS_OK ||
-        png_write_exif(file, metadata, error) != STATUS_OK)
-        return STATUS_FAILED;
-    for (size_t i = 0; i < metadata->text_count; i++)
-        if (png_write_text(file, &metadata->texts[i], error) != STATUS_OK)
-            return STATUS_FAILED;
-    return STATUS_OK;
+    /* pHYs: pixels per metre, or a ratio. A ratio that does not consist of whole numbers is scaled: the
+     * smaller one becomes 1000. */
+    if (status == STATUS_OK && metadata->resolution_unit != RESOLUTION_ABSENT && x > 0 && y > 0) {
+        const bool metric = holds_unit(metadata);
+        const double scale = metric || (x == round(x) && y == round(y)) ? 1 : 1000 / fmin(x, y);
+        png_save_uint_32(data, to_integer(x * scale, 1));
+        png_save_uint_32(data + 4, to_integer(y * scale, 1));
+        data[8] = metric ? PNG_RESOLUTION_METER : PNG_RESOLUTION_UNKNOWN;
+        status = png_chunk_write(file, "pHYs", data, 9, error);
+    }
+
+    /* EXIF with the metadata's orientation: a PNG can store the orientation only there. */
+    struct blob exif = {NULL, 0};
+    if (status == STATUS_OK)
+        status = exif_with_orientation(metadata, true, &exif, error);
+    if (status == STATUS_OK && exif.data != NULL)
+        status = png_chunk_write(file, "eXIf", exif.data, exif.size, error);
+    free(exif.data);
+    for (size_t i = 0; status == STATUS_OK && i < metadata->text_count; i++)
+        status = png_write_text(file, &metadata->texts[i], error);
+    return status;
 }
 
 /* ---------------------------------------------------------------- ICC profiles

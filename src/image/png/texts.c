@@ -154,22 +154,19 @@ static const char *unless_empty(const char *text)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-/* Adds a text in UTF-8: a tEXt or zTXt, or an iTXt that is not valid UTF-8, is converted from Latin-1. */
+/* Adds a text: a tEXt or zTXt is in Latin-1, an iTXt in UTF-8. */
 static enum status add_text(struct png_session *session, const struct text_parts *parts, const char *text,
                             struct error *error)
 {
-    const size_t size = strlen(text);
     struct text_entry entry = {.compressed = parts->is_compressed,
                                .language = (char *)(uintptr_t)unless_empty(parts->language),
                                .translated = (char *)(uintptr_t)unless_empty(parts->translated)};
-    if (entry.translated != NULL && !utf8_is_valid(entry.translated, strlen(entry.translated)))
-        entry.translated = NULL;
     entry.key = utf8_from_latin1(parts->key, strlen(parts->key), error);
     char *value = NULL;
-    if (parts->is_itxt && utf8_is_valid(text, size))
+    if (parts->is_itxt)
         entry.value = (char *)(uintptr_t)text;
     else
-        entry.value = value = utf8_from_latin1(text, size, error);
+        entry.value = value = utf8_from_latin1(text, strlen(text), error);
     enum status status = STATUS_FAILED;
     bool is_profile = false;
     if (entry.key != NULL && entry.value != NULL)

@@ -206,16 +206,14 @@ static enum status read_texts(struct tiff_file *file, struct metadata *metadata,
 /* True for tags that describe the layout or that other functions read: they are not noted as left out. */
 static bool is_known(uint16_t tag)
 {
-    /* Sorted. */
-    static const uint16_t tags[] = {
-        254, 255, 256, 257, 258, 259, 262,   266,   269,   270,   271,   272,   273,   274,  277, 278, 279,
-        282, 283, 284, 285, 292, 293, 296,   297,   305,   306,   315,   317,   318,   319,  320, 322, 323,
-        324, 325, 326, 327, 328, 332, 338,   339,   347,   512,   513,   514,   515,   517,  518, 519, 520,
-        521, 529, 530, 531, 532, 700, 32997, 32998, 33432, 34665, 34675, 34853, 42112, 50674};
-    for (size_t i = 0; i < sizeof tags / sizeof tags[0] && tags[i] <= tag; i++)
+    static const uint16_t tags[] = {254, 255, 285, 297, 326, 327, 328, 700, 34665, 34675, 34853, 42112};
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
         if (tags[i] == tag)
             return true;
-    return false;
+    for (int i = 0; i < TIFF_TEXT_TAGS; i++)
+        if (tiff_text_tags[i].tag == tag)
+            return true;
+    return tiff_file_has_for_libtiff(tag, 0);
 }
 
 /* Copies the value of a tag in the host's byte order. Appends a NUL to a text, and zeros to IPTC's bytes,
