@@ -96,6 +96,15 @@ static bool read_tag(struct tiff_file *file, uint16_t tag, uint64_t *number)
     return ifd_find_unsigned(&ifd, tag, number);
 }
 
+/* True for the codecs that have a predictor. Of others libtiff must not be asked for it: it would read a
+ * number from the codec's own data. */
+static bool has_predictor(uint16_t compression)
+{
+    return compression == COMPRESSION_LZW || compression == COMPRESSION_ADOBE_DEFLATE ||
+           compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ZSTD ||
+           compression == COMPRESSION_LZMA;
+}
+
 /* True if the page has a Predictor that libtiff ignores, as its type, count or offset is wrong. */
 static bool is_predictor_ignored(struct tiff_file *file)
 {
@@ -104,8 +113,7 @@ static bool is_predictor_ignored(struct tiff_file *file)
     uint64_t number = 0;
     uint16_t predictor;
 
-    if (!TIFFGetFieldDefaulted(file->tiff, TIFFTAG_PREDICTOR, &predictor)) /* the codec has no predictor */
-        return false;
+    TIFFGetFieldDefaulted(file->tiff, TIFFTAG_PREDICTOR, &predictor);
     /* Not by ifd_find, which skips an entry that cannot be read. */
     for (uint32_t i = ifd_entry_count(&ifd); i-- > 0;) {
         const bool readable = ifd_entry_at(&ifd, i, &entry);
@@ -144,8 +152,7 @@ static uint16_t read_photometric(struct tiff_file *file, const struct tiff_layou
 static enum status check_ignored_tags(struct tiff_file *file, const struct tiff_layout *layout,
                                       struct error *error)
 {
-    const bool codec_lacks_predictor =
-        layout->compression == COMPRESSION_NONE || layout->compression == COMPRESSION_PACKBITS;
+    const bool can_have_predictor = has_predictor(layout->compression);
     uint64_t number = 0;
 
     if ((read_tag(file, TIFFTAG_IMAGEDEPTH, &number) && number > 1) ||
@@ -161,15 +168,15 @@ static enum status check_ignored_tags(struct tiff_file *file, const struct tiff_
         layout->photometric != PHOTOMETRIC_PALETTE)
         return fail(error, STATUS_FAILED, "damaged TIFF: ColorMap does not have 2^%u entries per channel",
                     layout->bits);
-    if (is_predictor_ignored(file))
+    if (can_have_predictor && is_predictor_ignored(file))
         return fail(error, STATUS_FAILED, "damaged TIFF: its Predictor cannot be read");
     if (is_fax(layout->compression) && layout->samples != 1)
         return fail(error, STATUS_FAILED, "damaged TIFF: fax compression of %u samples a pixel",
                     layout->samples);
-    if (codec_lacks_predictor && read_tag(file, TIFFTAG_PREDICTOR, &number) && number > PREDICTOR_NONE)
+    if (!can_have_predictor && read_tag(file, TIFFTAG_PREDICTOR, &number) && number > PREDICTOR_NONE)
         return fail(
             error, STATUS_FAILED,
-            "a predictor without compression is not supported, as programs differ in what they make of it; "
+            "a predictor with this compression is not supported, as programs differ in what they make of it; "
             "write the file without it first");
     return STATUS_OK;
 }
@@ -387,10 +394,6 @@ void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wid
     info->checksums =
         compression == COMPRESSION_ADOBE_DEFLATE || compression == COMPRESSION_DEFLATE ? "Adler-32" : NULL;
 
-    /* Other codecs have no predictor: libtiff does not know the tag then. */
-    if ((compression == COMPRESSION_LZW || compression == COMPRESSION_ADOBE_DEFLATE ||
-         compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ZSTD ||
-         compression == COMPRESSION_LZMA) &&
-        TIFFGetFieldDefaulted(tiff, TIFFTAG_PREDICTOR, &predictor))
+    if (has_predictor(compression) && TIFFGetFieldDefaulted(tiff, TIFFTAG_PREDICTOR, &predictor))
         info->predictor = predictor;
 }

@@ -69,8 +69,8 @@ REFUSED = {
     "a palette of nothing": (base(10, 6, [8], 1, t262=[3]), GRAY, "ColorMap does not have 2^8 entries"),
     "a short palette of 4 bits": (base(10, 6, [4], 1, t262=[3], t320=list(range(30))), GRAY, "olor"),
     "a fax of three samples": (base(8, 6, [1] * 3, 4, t262=[2]), GRAY, "fax compression of 3 samples a pixel"),
-    "a predictor of nothing": (base(10, 6, [8], 1, t262=[1], t317=[2]), GRAY, "a predictor without compression"),
-    "a predictor of PackBits": (base(10, 6, [8], 32773, t262=[1], t317=[2]), b"\x3b" + GRAY[:60], "a predictor without compression"),
+    "a predictor of nothing": (base(10, 6, [8], 1, t262=[1], t317=[2]), GRAY, "a predictor with this compression"),
+    "a predictor of PackBits": (base(10, 6, [8], 32773, t262=[1], t317=[2]), b"\x3b" + GRAY[:60], "a predictor with this compression"),
 }
 
 
@@ -227,3 +227,22 @@ def test_raw_files_that_are_no_tiffs(tmp_path, head):
     (tmp_path / "photo").write_bytes(head + bytes(100))
     assert "climg does not read raw files of cameras; convert it first, as with dcraw: dcraw -T" in \
         harness.run(tmp_path / "photo", tmp_path / "out.png", status=1).err
+
+
+@pytest.mark.parametrize("codec, mode", [("jpeg", "RGB"), ("group3", "1"), ("group4", "1"), ("webp", "RGB")])
+def test_no_predictor_is_named(tmp_path, codec, mode):
+    """A Predictor of 1 means none, also where the compression cannot have another."""
+    image = Image.effect_noise((64, 48), 50).convert(mode)
+    image.save(tmp_path / "in.tif", compression=codec)
+    data = (tmp_path / "in.tif").read_bytes()
+    with tifffile.TiffFile(tmp_path / "in.tif") as tiff:
+        page = tiff.pages[0]
+        strips = [data[at:at + size] for at, size in zip(page.dataoffsets, page.databytecounts)]
+        values = {tag.code: data[tag.valueoffset:tag.valueoffset + tag.valuebytecount] for tag in page.tags.values()}
+        tags = {tag.code: (int(tag.dtype), list(struct.unpack(f"<{tag.count}{'HI'[tag.dtype - 3]}", values[tag.code])))
+                for tag in page.tags.values() if tag.dtype in (3, 4) and tag.code not in (273, 279)}
+    tables = {347: values[347]} if 347 in values else {}
+    (tmp_path / "marked.tif").write_bytes(tiffbytes.make((tags | tables | {317: [1]}, strips)))
+    for name in ("in", "marked"):
+        harness.run(tmp_path / f"{name}.tif", tmp_path / f"{name}.png")
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "in.png")), np.asarray(Image.open(tmp_path / "marked.png")))
