@@ -293,8 +293,6 @@ static const struct writer_class jpeg_writer_class = {
 
 /* ---------------------------------------------------------------- the format */
 
-static const char *const extensions[] = {"jpg", "jpeg", "jpe", "jfif", NULL};
-
 static bool jpeg_recognise(const unsigned char *head, size_t size)
 {
     return size >= 3 && memcmp(head, "\xff\xd8\xff", 3) == 0;
@@ -343,7 +341,7 @@ static enum status jpeg_examine(FILE *file, struct metadata *notes, struct error
 const struct format format_jpeg = {
     .lossy = true,
     .name = "JPEG",
-    .extensions = extensions,
+    .extensions = (const char *const[]){"jpg", "jpeg", "jpe", "jfif", NULL},
     .coding = CODING_QUALITY | CODING_SUBSAMPLING | CODING_PROGRESSIVE,
     .holds =
         {.types = 1u << SAMPLE_UINT8, .channels = CHANNELS_ALL, .flat = true, .texts = true, .tags = true},

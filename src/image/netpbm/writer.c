@@ -153,10 +153,6 @@ static bool is_ppm(const unsigned char *head, size_t size)
     return netpbm_begins(head, size, "36");
 }
 
-static const char *const pam[] = {"pam", NULL}, *const pfm[] = {"pfm", NULL}, *const pbm[] = {"pbm", NULL},
-                         *const pgm[] = {"pgm", NULL}, *const pnm[] = {"pnm", NULL},
-                         *const ppm[] = {"ppm", NULL};
-
 /* Sets of sample types and of numbers of channels, for struct capacity. */
 enum {
     INTEGERS = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16,
@@ -167,7 +163,7 @@ enum {
 
 const struct format format_pam = {
     .name = "PAM",
-    .extensions = pam,
+    .extensions = (const char *const[]){"pam", NULL},
     .holds = {.types = INTEGERS, .channels = CHANNELS_ALL, .pages = true},
     .recognise = is_pam,
     .reader = &netpbm_reader_class,
@@ -177,7 +173,7 @@ const struct format format_pam = {
 /* Only for outputs, of 1-bit samples. Inputs are recognised as PGM. */
 const struct format format_pbm = {
     .name = "PBM",
-    .extensions = pbm,
+    .extensions = (const char *const[]){"pbm", NULL},
     .holds = {.channels = 1u << 1, .bits = true, .pages = true},
     .reader = &netpbm_reader_class,
     .writer = &netpbm_writer_class,
@@ -185,7 +181,7 @@ const struct format format_pbm = {
 
 const struct format format_pfm = {
     .name = "PFM",
-    .extensions = pfm,
+    .extensions = (const char *const[]){"pfm", NULL},
     .holds = {.types = FLOATS, .channels = CHANNELS_ALL, .flat = true, .pages = true},
     .recognise = is_pfm,
     .reader = &netpbm_reader_class,
@@ -194,7 +190,7 @@ const struct format format_pfm = {
 
 const struct format format_pgm = {
     .name = "PGM",
-    .extensions = pgm,
+    .extensions = (const char *const[]){"pgm", NULL},
     .holds = {.types = INTEGERS, .channels = GRAY, .flat = true, .pages = true},
     .recognise = is_pgm,
     .reader = &netpbm_reader_class,
@@ -204,7 +200,7 @@ const struct format format_pgm = {
 /* Only for outputs: PGM or PPM by the number of channels, or PBM. Inputs are recognised as PGM or PPM. */
 const struct format format_pnm = {
     .name = "PNM",
-    .extensions = pnm,
+    .extensions = (const char *const[]){"pnm", NULL},
     .holds = {.types = INTEGERS, .channels = CHANNELS_ALL, .bits = true, .flat = true, .pages = true},
     .reader = &netpbm_reader_class,
     .writer = &netpbm_writer_class,
@@ -212,7 +208,7 @@ const struct format format_pnm = {
 
 const struct format format_ppm = {
     .name = "PPM",
-    .extensions = ppm,
+    .extensions = (const char *const[]){"ppm", NULL},
     .holds = {.types = INTEGERS, .channels = RGB, .flat = true, .pages = true},
     .recognise = is_ppm,
     .reader = &netpbm_reader_class,

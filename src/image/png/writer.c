@@ -304,8 +304,6 @@ static const struct writer_class writer_class = {
 
 /* ---------------------------------------------------------------- the format */
 
-static const char *const extensions[] = {"png", NULL};
-
 static bool png_recognise(const unsigned char *head, size_t size)
 {
     return size >= sizeof png_signature && memcmp(head, png_signature, sizeof png_signature) == 0;
@@ -313,7 +311,7 @@ static bool png_recognise(const unsigned char *head, size_t size)
 
 const struct format format_png = {
     .name = "PNG",
-    .extensions = extensions,
+    .extensions = (const char *const[]){"png", NULL},
     .coding = CODING_COMPRESSION,
     .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16,
               .bits = true,

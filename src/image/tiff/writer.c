@@ -356,8 +356,6 @@ static const struct writer_class tiff_writer_class = {
 
 /* ---------------- the format */
 
-static const char *const extensions[] = {"tif", "tiff", NULL};
-
 /* True for a byte order followed by 42 or, of BigTIFF, 43. */
 static bool tiff_recognise(const unsigned char *head, size_t size)
 {
@@ -381,7 +379,7 @@ static void tiff_leave_out(struct image_info *info)
 
 const struct format format_tiff = {
     .name = "TIFF",
-    .extensions = extensions,
+    .extensions = (const char *const[]){"tif", "tiff", NULL},
     .coding = CODING_COMPRESSION,
     .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16 | 1u << SAMPLE_UINT32 | 1u << SAMPLE_HALF |
                        1u << SAMPLE_FLOAT | 1u << SAMPLE_COMPLEX | 1u << SAMPLE_INT8 | 1u << SAMPLE_INT16 |

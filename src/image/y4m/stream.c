@@ -195,11 +195,9 @@ static bool is_y4m(const unsigned char *head, size_t size)
     return size >= 8 && memcmp(head, "YUV4MPEG", 8) == 0;
 }
 
-static const char *const extensions[] = {"y4m", NULL};
-
 const struct format format_y4m = {
     .name = "Y4M",
-    .extensions = extensions,
+    .extensions = (const char *const[]){"y4m", NULL},
     .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16,
               .channels = 1u << 1,
               .pages = true,
