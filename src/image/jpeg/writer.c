@@ -305,9 +305,12 @@ static bool find_end_marker(FILE *file)
     enum { TEM = 0x01, RST0 = 0xd0, SOI = 0xd8 };
     int byte, marker = 0;
     while (marker != JPEG_EOI && (byte = getc_unlocked(file)) != EOF) {
-        while (byte == 0xff && (marker = getc_unlocked(file)) == 0xff)
+        if (byte != 0xff)
             continue;
-        if (byte != 0xff || marker <= TEM || (marker >= RST0 && marker <= SOI) || marker == JPEG_EOI)
+        do
+            marker = getc_unlocked(file);
+        while (marker == 0xff); /* fill bytes */
+        if (marker <= TEM || (marker >= RST0 && marker <= SOI) || marker == JPEG_EOI)
             continue;
         const int high = getc_unlocked(file), length = high << 8 | getc_unlocked(file);
         if (length < 2 || fseeko(file, length - 2, SEEK_CUR) != 0)

@@ -22,9 +22,10 @@ enum status tiff_table_make(TIFF *tiff, const struct tiff_layout *layout, struct
         return STATUS_OK;
     const uint32_t size = (uint32_t)1 << layout->bits, top = size - 1;
     const uint32_t channels = layout->palette ? 3 : 1;
-    bool low_only = true, replicated = true, high_only = true, wide = layout->bits > 8;
+    bool low_only = true, wide = layout->bits > 8;
     uint16_t *map[3];
     if (layout->palette) {
+        bool replicated = true, high_only = true;
         if (!TIFFGetField(tiff, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]))
             return fail(error, STATUS_FAILED, "damaged TIFF: a palette image without colour map");
         for (uint32_t i = 0; i < 3 * size; i++) {
