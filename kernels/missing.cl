@@ -18,10 +18,10 @@
 #define COLUMN(x, i) ((x) + (i))
 #endif
 
-/* Counts the missing values of each image i of a group. counts[2 i] is the number in all of src; counts[2 i + 1] is the number
- * without the halo, that is in columns [core.x, core.y) and rows [core.z, core.w), and without rows [counted.x, counted.y),
- * which were counted before. An image has `channels` planes, of which the first `colours` are counted: alpha is not. */
-__kernel void missing_count(PLANES_IN(src), int4 core, int2 counted, int channels, int colours, volatile __global uint *counts)
+/* Counts the missing values of each image i of a group. counts[2 i] is the number in all of src; counts[2 i + 1] is the number in
+ * columns [own.x, own.y) and rows [own.z, own.w), without the halo and rows that were counted before. An image has `channels`
+ * planes, of which the first `colours` are counted: alpha is not. */
+__kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours, volatile __global uint *counts)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
     if (x >= src_at.width || y >= src_at.first_row + src_at.rows || z % channels >= colours)
@@ -36,7 +36,7 @@ __kernel void missing_count(PLANES_IN(src), int4 core, int2 counted, int channel
     if (is_full && are_finite(v))
         return;
     const float *values = (const float *)&v;
-    const bool is_own_row = y >= core.z && y < core.w && (y < counted.x || y >= counted.y);
+    const bool is_own_row = y >= own.z && y < own.w;
     uint all = 0, inside = 0;
     for (int i = 0; i < VALUES; i++) {
         const int column = COLUMN(x, i);
@@ -47,7 +47,7 @@ __kernel void missing_count(PLANES_IN(src), int4 core, int2 counted, int channel
 #endif
         const bool is_missing = is_counted && !is_finite(values[i]);
         all += is_missing;
-        inside += is_missing && is_own_row && column >= core.x && column < core.y;
+        inside += is_missing && is_own_row && column >= own.x && column < own.y;
     }
     const int image = z / channels;
     if (all > 0)

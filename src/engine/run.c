@@ -214,15 +214,15 @@ void run_count_missing(struct run *run, const void *params, int image, uint64_t 
     run->results.nonfinite[image] += count;
 }
 
-struct interval run_counted_rows(struct run *run, const void *params, struct interval rows, bool begins_slice)
+int run_uncounted_row(struct run *run, const void *params, struct interval rows, bool begins_slice)
 {
     struct page_results *results = &run->results;
     if (!results->missing_params) { /* earlier rows have no missing values */
-        results->counted = (struct interval){rows.begin, rows.begin};
-        results->counting = rows;
+        results->counted = rows.begin;
+        results->counting = rows.end;
     } else if (results->missing_params == params && begins_slice) {
-        results->counted = interval_union(results->counted, results->counting);
-        results->counting = rows;
+        results->counted = results->counting > results->counted ? results->counting : results->counted;
+        results->counting = rows.end;
     }
     return results->counted;
 }

@@ -146,8 +146,7 @@ struct page_results {
     struct alignment alignment;
     const void *missing_params;       /* parameters of the stage that counted missing values; may be NULL */
     uint64_t nonfinite[GROUP_IMAGES]; /* missing (NaN or infinite) values of each image of the group */
-    struct interval counted;          /* rows that missing_params counted in earlier slices */
-    struct interval counting;         /* rows that it counts in the present slice */
+    int counted, counting;            /* end of the rows that it counted in earlier slices, and in this one */
     char text[1024];                  /* other findings for people, separated by "; "; may be empty */
 };
 
@@ -276,11 +275,10 @@ void run_expire_noise(struct run *run);
  * stage has found some. */
 void run_count_missing(struct run *run, const void *params, int image, uint64_t count);
 
-/* Returns the rows whose missing values the stage has counted in earlier slices: slices overlap, and the
- * analysis pass of a later stage repeats them. Call it before the stage counts `rows`. `begins_slice`: false
- * for all tiles of a slice but the first. */
-struct interval run_counted_rows(struct run *run, const void *params, struct interval rows,
-                                 bool begins_slice);
+/* Returns the first of `rows` whose missing values the stage has not counted in earlier slices: slices
+ * overlap, and the analysis pass of a later stage repeats them. Call it before the stage counts `rows`.
+ * `begins_slice`: false for all tiles of a slice but the first. */
+int run_uncounted_row(struct run *run, const void *params, struct interval rows, bool begins_slice);
 
 /* Adds a warning about an image of the group. `text` is a string literal. Ignored if the page already has
  * another warning. */

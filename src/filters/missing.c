@@ -9,12 +9,11 @@ enum status missing_count(struct run *run, const void *params, const struct valu
 {
     const struct shape *shape = &image->shape;
     const struct planes *src = &image->planes[0];
-    const cl_int4 core = {{columns.begin, columns.end, rows.begin, rows.end}};
     const cl_int channels = shape->channels, colours = shape->channels - shape->alpha;
     const size_t count = 2 * (size_t)shape->images;
     /* Only the first tile of a slice has no halo on the left. */
-    const struct interval before = run_counted_rows(run, params, rows, columns.begin == 0);
-    const cl_int2 counted = {{before.begin, before.end}};
+    const int first = run_uncounted_row(run, params, rows, columns.begin == 0);
+    const cl_int4 own = {{columns.begin, columns.end, first, rows.end}};
     *has_missing = false;
     if (!shape->floats)
         return STATUS_OK;
@@ -25,8 +24,8 @@ enum status missing_count(struct run *run, const void *params, const struct valu
         return STATUS_FAILED;
     }
     struct kernel_launch work = run_work(run, "missing", "missing_count", src);
-    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG(core), ARG(counted),
-                                ARG(channels), ARG(colours), ARG_MEMORY(counters));
+    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG(own), ARG(channels),
+                                ARG(colours), ARG_MEMORY(counters));
     if (status == STATUS_OK)
         status = words_read(run->device, counters, 0, count, counts, true, error);
     for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
