@@ -2,13 +2,13 @@
  *
  *     dst[p] = -min over q of (src[p + q] - height[q]),  q in a square of (2 reach + 1)^2 positions
  *
- * This is an erosion: -dst[p] is the greatest height at which a ball at p stays below src. Applied to its own result, the
+ * This is an erosion: -dst[p] is the greatest height at which the top of a ball at p stays below src. Applied to its own result, the
  * kernel computes a dilation, the surface that the balls touch. Both together are a gray-scale opening. Samples beyond the
  * picture do not limit the ball.
  *
- *                  .-'''-.            height[q]: the ball's surface above the level of its centre, row by row;
- *                .'       '.          0 outside the ball. The reach is less than the ball's radius, so only the
- *       --------/-----+-----\-----    top of the ball is used (src/stages/background.c)
+ *       -----------.-'''-.------     height[q]: the ball's surface above the level of its top, row by row: 0 in the
+ *                .'       '.          middle, negative elsewhere. The reach is less than the ball's radius, so only
+ *               /     +     \         the top of the ball is used (src/stages/background.c)
  *                     |<->| reach
  *
  * Grid: x counts vecs, y rows, z planes. A minimum does not depend on the order of its operands. */

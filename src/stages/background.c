@@ -129,7 +129,8 @@ static struct ball ball_make(const struct background *background)
     return (struct ball){i, 1 << i, (int)floor(radius - cut + 0.5), radius};
 }
 
-/* Uploads the heights of the ball above its centre, row by row, as fractions of full scale. */
+/* Uploads the heights of the ball, row by row, as fractions of full scale. They count from its top: from its
+ * centre they would be so large for small `counts` that floats lose the digits of the picture. */
 static enum status upload_heights(struct run *run, const struct ball *ball, double counts, cl_mem *memory,
                                   struct error *error)
 {
@@ -141,8 +142,9 @@ static enum status upload_heights(struct run *run, const struct ball *ball, doub
     size_t i = 0;
     for (int y = -reach; y <= reach; y++)
         for (int x = -reach; x <= reach; x++, i++) {
-            const double square = ball->radius * ball->radius - x * x - y * y;
-            heights[i] = (float)(square > 0 ? sqrt(square) / counts : 0);
+            const double square =
+                ball->radius * ball->radius - x * x - y * y; /* 0 or less outside the ball */
+            heights[i] = (float)((sqrt(fmax(square, 0)) - ball->radius) / counts);
         }
     const enum status status = run_constants(run, heights, side * side, memory, error);
     free(heights);

@@ -65,6 +65,19 @@ def test_radius(tmp_path, rng, method, radius):
     check(tmp_path, rng, Shape(90, 71, 1, "float32"), method, radius, bool(rng.integers(2)), str(rng.choice(list(rolling.MODES))), way)
 
 
+def test_steep_ball(tmp_path, rng):
+    """A ball that is far higher than the picture takes no digits from it. Its middle must be in the picture: one beside it touches with its
+    flank, whose height is a large number."""
+    samples = rng.random((90, 71)).astype(np.float32)
+    harness.write_tiff(tmp_path / "in.tif", samples[..., None])
+    for radius, way in zip((1, 4, 25), FORMS):
+        harness.run("-y", "-m", way[1], "in.tif", "--background", f"{radius},counts=1e-6", "out.tif", cwd=tmp_path, env={"CLIMG_CLASS": way[0]})
+        expected = samples - rolling.ball_surface(samples.astype(float), radius, 1e-6)
+        inside = (slice(radius + 2, -radius - 2),) * 2
+        actual = harness.read_tiff(tmp_path / "out.tif")[..., 0]
+        np.testing.assert_allclose(actual[inside], expected[inside], atol=3e-6, err_msg=f"{radius} {way}")
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
 @pytest.mark.parametrize("method", ["ball", "tophat"])
 def test_counts(tmp_path, rng, method, dtype):
