@@ -70,6 +70,8 @@ static enum status run_gray(struct run *run, const void *params, const struct va
     const struct planes *dst = &out->planes[0];
     const int what = ((const struct gray *)params)->what;
     cl_float4 weights = {{0}}; /* of the input's channels */
+    if ((in->shape.channels - in->shape.alpha) % 2 == 0)
+        run_warn(run, 0, "--gray drops the last channel, which is neither a colour nor alpha");
     if (what == ALPHA)
         weights.s[in->shape.channels - 1] = 1;
     else if (in->shape.channels - in->shape.alpha < 3)
@@ -99,8 +101,9 @@ const struct stage stage_gray = {
         "bright they look (ITU-R BT.709), or by the luminances of the primaries of the file's profile; with "
         "--linear that is the true luminance. R, G and B take one channel; mean averages the three. Alpha is "
         "kept; A makes the alpha channel the picture, which then has no alpha (with --linear it counts as "
-        "light: 128 becomes 188). A picture that is already "
-        "gray is unchanged. If the file has a profile, the output has a profile of gray with the same curve.",
+        "light: 128 becomes 188). A second or fourth channel that is not alpha is dropped, with a warning. A "
+        "picture that is already gray is unchanged. If the file has a profile, the output has a profile of "
+        "gray with the same curve.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct gray),

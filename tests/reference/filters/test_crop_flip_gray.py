@@ -201,6 +201,14 @@ def test_gray_needs_alpha(tmp_path, rng):
     assert "the picture has no alpha" in harness.run("in.tif", "--gray=A", "out.tif", cwd=tmp_path, status=1).err
 
 
+@pytest.mark.parametrize("channels", [2, 4])
+@pytest.mark.parametrize("last", ["unassalpha", "unspecified"])
+def test_gray_says_that_a_channel_is_dropped(tmp_path, rng, channels, last):
+    harness.write_tiff(tmp_path / "in.tif", draw_samples(rng, 4, 3, channels, "uint8"), extrasamples=[last])
+    done = harness.run("in.tif", "--gray", "out.tif", cwd=tmp_path)
+    assert ("drops the last channel" in done.err) == (last == "unspecified"), done
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "float32"])
 def test_moves_in_succession(tmp_path, rng, dtype):
     """Every bit, also of colours where alpha is small or 0, and what is added."""
