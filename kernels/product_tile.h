@@ -58,7 +58,7 @@ INLINE void multiply_rows(vec *sum, __local const vec *tile, __global const floa
 
 /* Returns the work-item's outputs in one row, summed without the samples of weight 0, which may be NaN or infinite. Called only
  * for windows with such samples. The weights of the row are row_weights[0], row_weights[ROWS], ... Reads src, not the tile. */
-INLINE vec sum_support(PLANES_IN(src), const struct block rows, __global const float *row_weights, const struct block columns,
+INLINE vec sum_without_zeros(PLANES_IN(src), const struct block rows, __global const float *row_weights, const struct block columns,
                        __global const float *weights, int z)
 {
     vec sum = 0.0f;
@@ -97,15 +97,15 @@ INLINE bool sums_are_finite(const vec *sum, const int count)
     return are_finite(check);
 }
 
-/* Recomputes the work-item's sums in `count` rows with sum_support(). */
+/* Recomputes the work-item's sums in `count` rows with sum_without_zeros(). */
 INLINE void recompute_sums(vec *sum, const int count, PLANES_IN(src), const struct block rows, __global const float *row_weights,
                            const struct block columns, __global const float *weights, int z)
 {
 #pragma unroll 1
     for (int r = 0; r < count; r++) {
-        const vec support = sum_support(PLANES_ARG(src), rows, row_weights + r, columns, weights, z);
+        const vec value = sum_without_zeros(PLANES_ARG(src), rows, row_weights + r, columns, weights, z);
 #pragma unroll
         for (int k = 0; k < count; k++)
-            sum[k] = k == r ? support : sum[k]; /* a variable index would move the sums from registers to memory */
+            sum[k] = k == r ? value : sum[k]; /* a variable index would move the sums from registers to memory */
     }
 }
