@@ -88,6 +88,12 @@ void run_scratch_keep(struct run *run, const struct planes *planes)
         }
 }
 
+enum status run_scratch_like(struct run *run, const struct planes *like, struct interval rows,
+                             struct planes *planes, struct error *error)
+{
+    return run_scratch(run, like->width, like->height, rows, like->layers, like->channels, planes, error);
+}
+
 void run_scratch_release(struct run *run, struct planes *planes)
 {
     run_scratch_keep(run, planes);
@@ -332,13 +338,11 @@ enum status run_in_buffers(struct run *run,
     if (run->memory == MEMORY_BUFFER)
         return function(run, params, in, out, error);
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    const struct interval rows = {src->first_row, src->first_row + src->rows};
     struct value from = {.shape = in->shape, .rows = in->rows}, to = {.shape = out->shape, .rows = out->rows};
     /* run->memory selects the memory of planes, and the variant of a kernel in run_work. */
     struct kernel_launch fetch = run_work(run, "texels", "texels_to_planes", src);
     run->memory = MEMORY_BUFFER;
-    enum status status =
-        run_scratch(run, src->width, src->height, rows, 1, src->channels, &from.planes[0], error);
+    enum status status = run_scratch_like(run, src, planes_rows(src), &from.planes[0], error);
     if (status == STATUS_OK)
         status = LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(&from.planes[0]));
     if (status == STATUS_OK)

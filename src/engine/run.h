@@ -215,6 +215,10 @@ enum status run_output(struct run *run, struct value *out, struct error *error);
 enum status run_scratch(struct run *run, int width, int height, struct interval rows, int layers,
                         int channels, struct planes *planes, struct error *error);
 
+/* Allocates scratch planes with `rows` and otherwise the size and number of `like`. */
+enum status run_scratch_like(struct run *run, const struct planes *like, struct interval rows,
+                             struct planes *planes, struct error *error);
+
 /* Releases scratch planes before the stage returns, so that it can use their memory again. */
 void run_scratch_release(struct run *run, struct planes *planes);
 
@@ -318,6 +322,12 @@ run_in_buffers(struct run *run,
                enum status (*function)(struct run *run, const void *params, const struct value *in,
                                        struct value *out, struct error *error),
                const void *params, const struct value *in, struct value *out, struct error *error);
+
+/* Returns the rows that are present. */
+static inline struct interval planes_rows(const struct planes *planes)
+{
+    return (struct interval){planes->first_row, planes->first_row + planes->rows};
+}
 
 /* Returns the planes of an image. If it has a raster instead, returns their geometry without memory. */
 struct planes value_planes(const struct value *image);

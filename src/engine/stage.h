@@ -116,6 +116,12 @@ static inline struct interval rows_full(int height)
     return (struct interval){0, height};
 }
 
+/* Extends an interval by `margin` at both ends. */
+static inline struct interval interval_widen(struct interval interval, int margin)
+{
+    return (struct interval){interval.begin - margin, interval.end + margin};
+}
+
 /* Returns the smallest interval that contains both. */
 struct interval interval_union(struct interval a, struct interval b);
 

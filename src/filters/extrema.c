@@ -13,18 +13,6 @@ struct window {
     cl_int down, first, step, count, reach, largest, wraps, zero_margin, alpha_channel;
 };
 
-struct interval extrema_source_rows(int radius, struct interval out)
-{
-    return (struct interval){out.begin - radius, out.end + radius};
-}
-
-/* Allocates planes like src for other rows. */
-static enum status allocate_like(struct run *run, const struct planes *src, struct interval rows,
-                                 struct planes *planes, struct error *error)
-{
-    return run_scratch(run, src->width, src->height, rows, src->layers, src->channels, planes, error);
-}
-
 /* Enqueues one pass. */
 static enum status extrema_pass(struct run *run, const struct window *window, const struct planes *src,
                                 const struct planes *dst, struct error *error)
@@ -41,7 +29,7 @@ static enum status extrema_pass(struct run *run, const struct window *window, co
 static enum status extrema_along(struct run *run, int radius, const struct window *along,
                                  const struct planes *src, const struct planes *dst, struct error *error)
 {
-    const struct interval rows = {src->first_row, src->first_row + src->rows};
+    const struct interval rows = planes_rows(src);
     struct planes from = *src, next;
     struct window window = *along;
     int length = 1;
@@ -49,7 +37,7 @@ static enum status extrema_along(struct run *run, int radius, const struct windo
         window.step = length;
         window.count = RADIX;
         window.reach = (RADIX - 1) * length;
-        if (allocate_like(run, src, rows, &next, error) != STATUS_OK ||
+        if (run_scratch_like(run, src, rows, &next, error) != STATUS_OK ||
             extrema_pass(run, &window, &from, &next, error) != STATUS_OK)
             return STATUS_FAILED;
         if (length > 1)
@@ -76,8 +64,8 @@ enum status extrema_find(struct run *run, int radius, bool largest, int alpha_ch
     struct window down = across;
     struct planes between;
     down.down = 1;
-    const struct interval rows = {src->first_row, src->first_row + src->rows};
-    if (allocate_like(run, src, rows, &between, error) != STATUS_OK ||
+    const struct interval rows = planes_rows(src);
+    if (run_scratch_like(run, src, rows, &between, error) != STATUS_OK ||
         extrema_along(run, radius, &across, src, &between, error) != STATUS_OK)
         return STATUS_FAILED;
     const enum status status = extrema_along(run, radius, &down, &between, dst, error);
@@ -89,14 +77,14 @@ enum status extrema_open(struct run *run, int radius, bool closes, const struct 
                          struct interval rows, struct planes *dst, struct error *error)
 {
     /* The second operation needs more rows of the first one's result; all rows if they wrap around. */
-    struct interval needed = extrema_source_rows(radius, rows);
+    struct interval needed = interval_widen(rows, radius);
     if (run->edge == EDGE_WRAP && (needed.begin < 0 || needed.end > src->height))
         needed = rows_full(src->height);
     needed = interval_clip(needed, src->height);
     struct planes first;
-    if (allocate_like(run, src, needed, &first, error) != STATUS_OK ||
+    if (run_scratch_like(run, src, needed, &first, error) != STATUS_OK ||
         extrema_find(run, radius, closes, -1, src, &first, error) != STATUS_OK ||
-        allocate_like(run, src, rows, dst, error) != STATUS_OK)
+        run_scratch_like(run, src, rows, dst, error) != STATUS_OK)
         return STATUS_FAILED;
     const enum status status = extrema_find(run, radius, !closes, -1, &first, dst, error);
     run_scratch_release(run, &first);

@@ -169,8 +169,7 @@ static enum status blur_coarse(struct run *run, const struct gaussian *gaussian,
     const struct planes *src = &product->src, *dst = &product->dst;
     struct coarse x, y;
     coarse_axes(gaussian, src->width, src->height, run->edge, &x, &y);
-    const struct interval out = {dst->first_row, dst->first_row + dst->rows},
-                          needed = axis_inside_rows(&y.interpolate, out);
+    const struct interval needed = axis_inside_rows(&y.interpolate, planes_rows(dst));
     /* Planes are read and written here, but equal rasters select the same program (product.h). */
     struct product reduced = {x.reduce,
                               y.reduce,

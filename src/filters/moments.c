@@ -17,11 +17,6 @@ struct window {
     cl_int radius, first_block, blocks, first, count, samples;
 };
 
-struct interval moments_source_rows(int radius, struct interval out)
-{
-    return (struct interval){out.begin - radius, out.end + radius};
-}
-
 /* Returns `width`, rounded up to an odd number of cache lines. The kernel stores columns, and rows that are a
  * power of two apart share few sets of a cache. */
 static int pad_width(int width)

@@ -11,12 +11,9 @@
 /* Largest radius in pixels. */
 enum { MOMENTS_MAX_RADIUS = 1000 };
 
-/* Returns the rows of src that rows `out` need. */
-struct interval moments_source_rows(int radius, struct interval out);
-
 /* Enqueues the moments of windows of 2 * radius + 1 samples a side, with the border rule of the run, for
- * `rows` of src, which is in buffers. Allocates *moments as scratch planes of two layers: the mean, and the
- * sum of the squared distances to the mean. */
+ * `rows` of src, which is in buffers and has `radius` more rows on each side. Allocates *moments as scratch
+ * planes of two layers: the mean, and the sum of the squared distances to the mean. */
 enum status moments_find(struct run *run, int radius, const struct planes *src, struct interval rows,
                          struct planes *moments, struct error *error);
 

@@ -58,8 +58,7 @@ static enum status make_tables(struct run *run, const struct product *product, s
     const struct planes *dst = &product->dst;
     const struct blocking by_y = {PRODUCT_ROWS, 1, false};
     const bool is_whole = product->rows.end == product->rows.begin;
-    const struct interval rows =
-        is_whole ? (struct interval){dst->first_row, dst->first_row + dst->rows} : product->rows;
+    const struct interval rows = is_whole ? planes_rows(dst) : product->rows;
     tables->blocks_x = ceil_div(product->x.outputs, by_x.outputs);
     tables->first_y = rows.begin / PRODUCT_ROWS;
     tables->blocks_y = ceil_div(rows.end, PRODUCT_ROWS) - tables->first_y;
@@ -285,11 +284,8 @@ enum status gradient_magnitude(struct run *run, const struct product *a, const s
     struct product first = *a, second = *b;
     if (fits_filter_gpu(run, a))
         return filter_gpu(run, a, b, error);
-    if (run_scratch(run, dst->width, dst->height,
-                    (struct interval){dst->first_row, dst->first_row + dst->rows}, 1, dst->channels,
-                    &first.dst, error) != STATUS_OK)
-        return STATUS_FAILED;
-    if (product_run(run, &first, error) != STATUS_OK)
+    if (run_scratch_like(run, dst, planes_rows(dst), &first.dst, error) != STATUS_OK ||
+        product_run(run, &first, error) != STATUS_OK)
         return STATUS_FAILED;
     /* The epilogue of the second product combines it with the first. */
     second.epilogue.op = EPILOGUE_MAGNITUDE;

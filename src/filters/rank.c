@@ -7,9 +7,10 @@
  *     GPU, squares to radius 31   rank_columns_gpu: sorted columns in local memory
  *     GPU, others                 rank_digits_gpu: a histogram, or a radix search in the keys
  *
- * The two last ones work in buffers: images are copied to buffers and back. On a CPU, the kernels for 8-bit
- * values filter planes block by block and mark blocks with other values, which rank_tiles_cpu then filters.
- * Small medians and 8-bit ranks work from raster to raster, without planes.
+ * All but the first two work in buffers. Images are copied to buffers and back: counting the digits of texels
+ * took an H100 40 times as long. On a CPU, the kernels for 8-bit values filter planes block by block and mark
+ * blocks with other values, which rank_tiles_cpu then filters. Small medians and 8-bit ranks work from raster
+ * to raster, without planes.
  *
  * Keys are integers that sort like the values (kernels/rank.h), so one order serves all types; NaN is sorted
  * last, as in scipy.ndimage. */
@@ -59,7 +60,7 @@ struct interval rank_rows(const void *params, const struct shape *in, struct int
 {
     const struct rank *rank = params;
     (void)in;
-    return (struct interval){out.begin - rank->radius, out.end + rank->radius};
+    return interval_widen(out, rank->radius);
 }
 
 /* True for the windows of the sorting networks. */
@@ -101,13 +102,19 @@ static bool is_extreme(const struct rank *rank)
     return rank->shape == RANK_SQUARE && (rank->percent == 0 || rank->percent == 100);
 }
 
+/* True for ranks that take little time. Their kernels also work in images. */
+static bool is_quick(const struct rank *rank)
+{
+    return is_small_median(rank) || is_extreme(rank);
+}
+
 struct stage_caps rank_caps(const void *params)
 {
     const struct rank *rank = params;
-    const bool is_quick = is_small_median(rank) || is_extreme(rank);
     /* Measured with 8-bit samples on a CPU; others take 8 times as long at radius 5, 25 times at 50. */
     const double cost = rank->shape == RANK_DISC ? 8 + rank->radius / 16.0 : 10;
-    return (struct stage_caps){.maps_samples = true, .groups = true, .relative_cost = is_quick ? 0.5 : cost};
+    return (struct stage_caps){
+        .maps_samples = true, .groups = true, .relative_cost = is_quick(rank) ? 0.5 : cost};
 }
 
 /* Uploads the shape of the window: row_reach() of rows 0 to radius. */
@@ -307,42 +314,6 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
                   ARG_MEMORY(skipped), ARG(block_grid));
 }
 
-/* Ranks in buffers of GPUs. */
-static enum status rank_gpu(struct run *run, const struct rank *rank, cl_int alpha_channel,
-                            const struct planes *src, const struct planes *dst, struct error *error)
-{
-    if (rank->shape == RANK_SQUARE && rank->radius <= COLUMNS_RADIUS &&
-        columns_bytes(side_step(rank)) <= run->device->local_memory)
-        return rank_by_columns(run, rank, alpha_channel, src, dst, error);
-    return rank_by_digits(run, rank, alpha_channel, src, dst, error);
-}
-
-/* Allocates scratch planes of the size of `like`. */
-static enum status scratch_like(struct run *run, const struct planes *like, struct planes *planes,
-                                struct error *error)
-{
-    struct interval rows = {like->first_row, like->first_row + like->rows};
-    return run_scratch(run, like->width, like->height, rows, 1, like->channels, planes, error);
-}
-
-/* Copies images to buffers, ranks these and copies back: counting the digits of texels took an H100 40 times
- * as long. */
-static enum status rank_by_buffers(struct run *run, const struct rank *rank, cl_int alpha_channel,
-                                   const struct planes *src, const struct planes *dst, struct error *error)
-{
-    struct planes from, to;
-    struct kernel_launch fetch = run_work(run, "texels", "texels_to_planes", src);
-    struct kernel_launch put = run_work(run, "texels", "planes_to_texels", dst);
-    run->memory = MEMORY_BUFFER;
-    bool ok = scratch_like(run, src, &from, error) == STATUS_OK &&
-              scratch_like(run, dst, &to, error) == STATUS_OK &&
-              LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(&from)) == STATUS_OK &&
-              rank_gpu(run, rank, alpha_channel, &from, &to, error) == STATUS_OK &&
-              LAUNCH(run->device, &put, error, ARG_PLANES(&to), ARG_PLANES(dst)) == STATUS_OK;
-    run->memory = MEMORY_IMAGE;
-    return ok ? STATUS_OK : STATUS_FAILED;
-}
-
 enum status rank_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct rank *rank = params;
@@ -361,9 +332,11 @@ static enum status rank_planes(struct run *run, const struct rank *rank, cl_int 
         return rank_by_network(run, rank, alpha_channel, in, out, error);
     if (is_extreme(rank))
         return extrema_find(run, rank->radius, wanted_rank(rank) > 0, alpha_channel, src, dst, error);
-    if (!run_is_cpu(run))
-        return (run->memory == MEMORY_IMAGE ? rank_by_buffers : rank_gpu)(run, rank, alpha_channel, src, dst,
-                                                                          error);
+    if (!run_is_cpu(run)) {
+        const bool fits = rank->shape == RANK_SQUARE && rank->radius <= COLUMNS_RADIUS &&
+                          columns_bytes(side_step(rank)) <= run->device->local_memory;
+        return (fits ? rank_by_columns : rank_by_digits)(run, rank, alpha_channel, src, dst, error);
+    }
     /* A CPU device first does the blocks of 8-bit values, then the others. */
     struct blocks blocks = {.width = TILE, .height = TILE};
     cl_mem skipped = NULL;
@@ -379,8 +352,8 @@ static enum status rank_unpacked(struct run *run, const struct rank *rank, const
 {
     const struct planes src = value_planes(in), dst = value_planes(out);
     struct value from = {.shape = in->shape, .rows = in->rows}, to = {.shape = out->shape, .rows = out->rows};
-    if (scratch_like(run, &src, &from.planes[0], error) != STATUS_OK ||
-        scratch_like(run, &dst, &to.planes[0], error) != STATUS_OK ||
+    if (run_scratch_like(run, &src, planes_rows(&src), &from.planes[0], error) != STATUS_OK ||
+        run_scratch_like(run, &dst, planes_rows(&dst), &to.planes[0], error) != STATUS_OK ||
         unpack_columns(run, in->raster, 0, &from.planes[0], error) != STATUS_OK ||
         rank_planes(run, rank, -1, in->raster->sample != SAMPLE_UINT8, &from, &to, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -393,6 +366,8 @@ enum status rank_image(struct run *run, const void *params, const struct value *
     const struct rank *rank = params;
     struct blocks blocks;
     cl_mem skipped;
+    if (run->memory == MEMORY_IMAGE && !is_quick(rank))
+        return run_in_buffers(run, rank_image, params, in, out, error);
     if (!out->raster)
         return run_output(run, out, error) == STATUS_OK
                    ? rank_planes(run, rank, shape_alpha(&out->shape), false, in, out, error)

@@ -196,8 +196,7 @@ static enum status subtract_ball(struct run *run, const struct background *backg
     const struct interval block_rows = {src->first_row / ball.factor,
                                         ceil_div(src->first_row + src->rows, ball.factor)};
     const struct interval surface_rows =
-        reduced_rows(&ball, ceil_div(src->height, ball.factor),
-                     (struct interval){dst->first_row, dst->first_row + dst->rows});
+        reduced_rows(&ball, ceil_div(src->height, ball.factor), planes_rows(dst));
     const struct interval centre_rows = {surface_rows.begin, surface_rows.end + 2 * ball.reach};
     const cl_int factor = ball.factor, shift = ball.shift, light = background->light,
                  alpha = shape_alpha(&out->shape);
@@ -309,7 +308,7 @@ static struct interval background_rows(const void *params, const struct shape *i
 {
     const struct background *background = params;
     if (background->method == TOPHAT)
-        return extrema_source_rows(2 * background->radius, out);
+        return interval_widen(out, 2 * background->radius);
     if (background_needs_grid(background, in))
         return out;
     if (background->method == DIVIDE)
@@ -318,7 +317,7 @@ static struct interval background_rows(const void *params, const struct shape *i
     const struct ball ball = ball_make(background);
     const int blocks = ceil_div(in->height, ball.factor);
     struct interval rows = reduced_rows(&ball, blocks, out);
-    rows = interval_clip((struct interval){rows.begin - 2 * ball.reach, rows.end + 2 * ball.reach}, blocks);
+    rows = interval_clip(interval_widen(rows, 2 * ball.reach), blocks);
     return interval_clip((struct interval){rows.begin * ball.factor, rows.end * ball.factor}, in->height);
 }
 

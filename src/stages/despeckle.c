@@ -57,9 +57,8 @@ static const struct example examples[] = {
 /* Returns the rows in which the pixels of an object are counted. */
 static struct interval despeckle_rows(const void *params, const struct shape *in, struct interval out)
 {
-    const int reach = ((const struct despeckle *)params)->min_pixels - 1;
     (void)in;
-    return (struct interval){out.begin - reach, out.end + reach};
+    return interval_widen(out, ((const struct despeckle *)params)->min_pixels - 1);
 }
 
 static struct stage_caps despeckle_caps(const void *params)
@@ -87,7 +86,7 @@ static enum status despeckle_buffers(struct run *run, const void *params, const 
     const struct despeckle *despeckle = params;
     const struct shape *shape = &in->shape;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    const struct interval rows = {src->first_row, src->first_row + src->rows};
+    const struct interval rows = planes_rows(src);
     const cl_int white = despeckle->white, channels = shape->channels, alpha = shape_alpha(shape);
     const cl_uint min_pixels = (cl_uint)despeckle->min_pixels;
     cl_uint gray_counts[GROUP_IMAGES] = {0}; /* samples between black and white, of each image */
@@ -95,8 +94,8 @@ static enum status despeckle_buffers(struct run *run, const void *params, const 
     struct planes labels, counts;
     if (run_output(run, out, error) != STATUS_OK ||
         run_counters(run, (size_t)shape->images, &grays, error) != STATUS_OK ||
-        run_scratch(run, src->width, src->height, rows, 1, src->channels, &labels, error) != STATUS_OK ||
-        run_scratch(run, src->width, src->height, rows, 1, src->channels, &counts, error) != STATUS_OK)
+        run_scratch_like(run, src, rows, &labels, error) != STATUS_OK ||
+        run_scratch_like(run, src, rows, &counts, error) != STATUS_OK)
         return STATUS_FAILED;
     if ((uint64_t)labels.pitch * (uint64_t)labels.rows > UINT32_MAX) /* labels have 32 bits */
         return fail(error, STATUS_FAILED,

@@ -100,9 +100,8 @@ static enum status run_gain(struct run *run, const void *params, const struct va
             *dst = *src;
             continue;
         }
-        const struct interval rows = {src->first_row, src->first_row + src->rows};
-        if (run_planes(run, src->width, src->height, rows, src->layers, src->channels, dst, error) !=
-            STATUS_OK)
+        if (run_planes(run, src->width, src->height, planes_rows(src), src->layers, src->channels, dst,
+                       error) != STATUS_OK)
             return STATUS_FAILED;
         struct kernel_launch work = run_work(run, "point", "linear", src);
         if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(factor), ARG(offset),

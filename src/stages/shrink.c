@@ -59,7 +59,7 @@ static struct interval shrink_source_rows(const void *params, const struct shape
     if (estimates_noise(params))
         return rows_full(in->height);
     /* Clipped here: coefficients have no border rule, so --edge does not apply. */
-    return interval_clip((struct interval){out.begin - halo, out.end + halo}, in->height);
+    return interval_clip(interval_widen(out, halo), in->height);
 }
 
 static enum status run_shrink(struct run *run, const void *params, const struct value *in, struct value *out,

@@ -193,13 +193,12 @@ static enum status window_samples(struct run *run, const struct threshold *thres
                                   struct planes *samples, struct error *error)
 {
     const struct planes *src = &in->planes[0];
-    const struct interval rows = {src->first_row, src->first_row + src->rows};
     const cl_float factor = -1, offset = 1 + shape_value(&in->shape, in->shape.least);
     const cl_int alpha = shape_alpha(&in->shape);
     *samples = *src;
     if (!threshold->invert)
         return STATUS_OK;
-    if (run_scratch(run, src->width, src->height, rows, 1, src->channels, samples, error) != STATUS_OK)
+    if (run_scratch_like(run, src, planes_rows(src), samples, error) != STATUS_OK)
         return STATUS_FAILED;
     struct kernel_launch work = run_work(run, "point", "linear", samples);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(samples), ARG(factor), ARG(offset),
@@ -400,7 +399,7 @@ static struct interval threshold_rows(const void *params, const struct shape *in
 {
     const struct threshold *threshold = params;
     (void)in;
-    return is_local(threshold) ? moments_source_rows(threshold->radius, out) : out;
+    return is_local(threshold) ? interval_widen(out, threshold->radius) : out;
 }
 
 static const struct analysis threshold_analysis = {threshold_needs_analysis, threshold_rows, threshold_begin,
