@@ -162,8 +162,8 @@ void work_groups(const struct run *run, int halo, int positions, int rows, size_
     work->config.outputs = outputs;
     define(&work->defines, "OUTPUTS", outputs);
     define(&work->defines, "GROUP", group);
-    work->width = (positions + inner - 1) / inner * group * lanes;
-    work->height = (rows + outputs - 1) / outputs;
+    work->width = ceil_div(positions, inner) * group * lanes;
+    work->height = ceil_div(rows, outputs);
 }
 
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error)

@@ -137,8 +137,8 @@ static enum status pad_matrix(struct run *run, const struct kernel *kernel, int 
                               struct weights *weights, struct error *error)
 {
     /* `left` columns are left of the centre, of which the first `zeros` are zeros. */
-    int left = (kernel->width / 2 + unit - 1) / unit * unit, zeros = left - kernel->width / 2;
-    const int columns = (zeros + kernel->width + unit - 1) / unit * unit;
+    int left = ceil_div(kernel->width / 2, unit) * unit, zeros = left - kernel->width / 2;
+    const int columns = ceil_div(zeros + kernel->width, unit) * unit;
     size_t width = (size_t)columns, taps = (size_t)kernel->width, height = (size_t)kernel->height;
     *matrix = (struct matrix){-left, -(kernel->height / 2), columns, kernel->height,
                               .has_zeros = columns > kernel->width};
@@ -178,7 +178,7 @@ static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_i
         return STATUS_FAILED;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     struct kernel_launch work = run_configured(run, "convolution", &matrix_configs, dst);
-    work.height = (dst->rows + work.config.outputs - 1) / work.config.outputs;
+    work.height = ceil_div(dst->rows, work.config.outputs);
     work.calls_noinline = true;
     define(&work.defines, "OUTPUTS", work.config.outputs);
     if (!images)
