@@ -38,6 +38,7 @@ static enum status check_terminal(const struct command *command, struct error *e
     const char *input = command->input_count > 0 ? command->inputs[0] : NULL;
     const bool is_stdin = input && strcmp(input, "-") == 0, reads = is_stdin && isatty(STDIN_FILENO);
     const bool writes = command->output && strcmp(command->output, "-") == 0 && isatty(STDOUT_FILENO);
+    const bool is_merged = chain_find_merge(&command->chain, 0) < command->chain.count;
     if (command->settings.dry_run || (!reads && !writes))
         return STATUS_OK;
     if (!writes)
@@ -52,7 +53,7 @@ static enum status check_terminal(const struct command *command, struct error *e
     return fail(error, STATUS_USAGE,
                 "no output is named, and pixels do not go to a terminal; name one at the end: climg %s%s %s",
                 input ? input : "...", command->chain.count > 0 ? " ..." : "",
-                S_ISDIR(info.st_mode) ? "out/" : "out.png");
+                S_ISDIR(info.st_mode) && !is_merged ? "out/" : "out.png");
 }
 
 /* Fails if outputs cannot be written, as far as --format and their names decide about their format. */

@@ -216,11 +216,14 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
         status = check_video(job, settings, error);
     job->is_copied = status == STATUS_OK && job_keeps_coding(job, worker) && job->chain.count == 0 &&
                      !settings->strip && !settings->progressive;
-    if (status == STATUS_OK && settings->in_place && !job->is_copied &&
-        reader_info(job->reader)->metadata.is_animation)
-        return fail(
-            error, STATUS_FAILED,
-            "is an animation, of which --in-place would keep only one picture; write to another file");
+    /* A mosaic that the chain got besides the user's stages makes a picture of coefficients. */
+    const char *loss = reader_info(job->reader)->metadata.is_animation
+                           ? "is an animation, of which --in-place would keep only one picture"
+                       : job->pyramid && job->chain.count > worker->context->chain->count
+                           ? "has the coefficients of a transform, of which --in-place would make a picture"
+                           : NULL;
+    if (status == STATUS_OK && settings->in_place && !job->is_copied && loss)
+        return fail(error, STATUS_FAILED, "%s; write to another file", loss);
     /* Decoding at a reduced size takes means of samples. In linear light, or after clipping by --range, means
      * would differ. Means at the border contain the padding of JPEG's blocks, which repeats pixels as clamp
      * and mirror do. */

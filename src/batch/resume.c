@@ -407,7 +407,7 @@ bool resume_finds_done(const struct resume *resume, struct job *job)
         return false;
     for (size_t i = 0; i < resume->chain->count; i++) {
         const struct stage_caps caps = step_caps(&resume->chain->steps[i]);
-        if (caps.output_file && access(caps.output_file, F_OK) != 0)
+        if (caps.output_file && strcmp(caps.output_file, "-") != 0 && access(caps.output_file, F_OK) != 0)
             return false;
     }
     const struct done_record *record = job_replaces_input(job) ? NULL : record_find(resume, job->output);

@@ -50,10 +50,10 @@ static void try_record(const uint8_t *data, size_t size)
         abort();
     struct job job = {.input = input, .output = output};
     const struct job_list list = {.jobs = &job, .count = 1};
-    const struct settings settings = {.resume = true};
+    const struct command command = {.settings = {.resume = true}};
     struct resume resume;
     struct error error;
-    if (resume_load(&resume, &settings, "climg 1 --invert", &list, &error) == STATUS_OK &&
+    if (resume_load(&resume, &command, "climg 1 --invert", &list, &error) == STATUS_OK &&
         resume_finds_done(&resume, &job))
         abort(); /* there is no output */
     resume_free(&resume);

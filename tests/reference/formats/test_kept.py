@@ -87,6 +87,19 @@ def test_animation_is_not_replaced_by_one_picture(tmp_path, name):
         assert (tmp_path / name).read_bytes() == before
 
 
+def test_coefficients_are_not_replaced_by_a_mosaic(tmp_path, rng):
+    """A stage that keeps coefficients, and one that the user wrote for a picture of them, do replace the file."""
+    Image.fromarray(rng.integers(0, 256, (24, 20), np.uint8)).save(tmp_path / "in.png")
+    harness.run("in.png", "--wavelet=2", "w.tif", cwd=tmp_path)
+    before = (tmp_path / "w.tif").read_bytes()
+    done = harness.run("w.tif", "--blur", "1", "--in-place", cwd=tmp_path, status=1)
+    assert done.err.startswith("climg: w.tif: has the coefficients of a transform, of which --in-place would make a picture")
+    assert (tmp_path / "w.tif").read_bytes() == before
+    harness.run("w.tif", "--gain", "1:2", "--in-place", cwd=tmp_path)
+    harness.run("w.tif", "--inverse-wavelet", "--in-place", cwd=tmp_path)
+    assert Image.open(tmp_path / "w.tif").size == (20, 24)
+
+
 def followed(tmp_path, tail):
     """Returns the messages on a PNG that ends in `tail`, as a file and as a pipe. The output is the first picture each time."""
     Image.fromarray(np.arange(48, dtype=np.uint8).reshape(6, 8)).save(tmp_path / "in.png")
