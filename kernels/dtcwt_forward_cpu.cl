@@ -30,7 +30,7 @@ static inline vec load_position(PLANES_IN(src), const struct padded_axis axis, i
     return load(PLANES_ARG(src), x, is_interior(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
 }
 
-/* Subband rows to compute: [begin, end), and if positions > 0 only those near one of so many sampling positions on an axis of
+/* Subband rows to compute: [begin, end), and if positions > 0 only those near one of `positions` samples on an axis of
  * `height` rows (places.h). The host passes a cl_int4. */
 struct needed_rows {
     int begin, end, positions, height;

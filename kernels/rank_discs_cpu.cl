@@ -34,7 +34,7 @@ enum {
     FEW_COLUMNS = 4, /* so few columns are finished value by value: another sweep costs more */
     PLANES = 16,     /* bits of a counter: a disc has at most 50,671 values, and a counter grows by at most 256 a row */
     COLUMNS = 8,     /* columns of the window that are added at once */
-    LOW_PLANES = 4,  /* lowest bits of a counter, which overflow when so many columns are added */
+    LOW_PLANES = 4,  /* lowest bits of a counter, which overflow when that many columns are added */
     OVERFLOWS = 6    /* bits of the number of overflows in a row */
 };
 

@@ -31,7 +31,7 @@ struct warp {
     float cubic[4][4];       /* [power][sample]: polynomials of the weights of a cubic's four samples, in the distance
                               * from the second sample */
     float near[4], far[4];   /* polynomials of the weight in the distance from a sample: below 1, from 1 to 2 */
-    float stretch_x, stretch_y; /* widths of the filters, relative to those of a warp that does not shrink */
+    float stretch_x, stretch_y; /* widths of the filters, relative to a warp that does not shrink */
     float fill[4];           /* the texel beyond the picture, if samples are copied and the border rule is zero */
     int copies;              /* not 0: copy samples, with any filter */
     int missing;             /* not 0: a pixel whose position is not in a pixel of the picture is NaN */

@@ -32,7 +32,7 @@ struct file_identity {
     dev_t device; /* of the file, or of the folder; as is `inode` */
     ino_t inode;
     const char *name; /* path below the folder; NULL: the inode is the file's own */
-    const char *path; /* the whole path, which ends with `name`; belongs to the set. NULL if there is none */
+    const char *path; /* the whole path, which ends with `name`; belongs to the set; may be NULL */
 };
 
 /* A file of the command and its role. Exactly one of the last four fields is set. */

@@ -41,8 +41,8 @@ struct job {
     bool is_duplicate; /* another job has the same input and output */
 
     /* Set by stack_make, then constant. */
-    const struct step *merge_step; /* the step that merges the pictures of all jobs; NULL: no stack */
-    struct stack *stack;           /* NULL: no stack */
+    const struct step *merge_step; /* the step that merges the pictures of all jobs; NULL without a stack */
+    struct stack *stack;           /* NULL without one */
     size_t index;                  /* number of the input in the stack */
     bool is_stack_result;          /* the job is not an input but the result: its reader is the merge */
 

@@ -98,7 +98,7 @@ static bool ends_all(const struct job_list *list, const struct result *result)
     return true;
 }
 
-/* Reports the job's result. A job that can begin again is deferred instead if it ran out of memory beside
+/* Reports the job's result. A job that can begin again is deferred instead if it ran out of memory next to
  * other workers, or if its device was dropped. With several devices, tests the device after each failure. */
 static void finish_job(struct pool_thread *thread, struct job *job, const struct result *result)
 {

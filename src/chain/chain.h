@@ -75,7 +75,7 @@ struct stage_caps chain_caps(const struct chain *chain);
 /* True if a stage has that name. */
 bool chain_has(const struct chain *chain, const char *stage);
 
-/* Returns the RGB space in which CMYK is read: that to which the first step converts; NULL: none. */
+/* Returns the RGB space in which CMYK is read: the one to which the first step converts, or NULL. */
 const struct colour_space *chain_cmyk_space(const struct chain *chain);
 
 /* True if a stage is measured before the plan is computed (struct measurement). */

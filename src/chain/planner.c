@@ -74,7 +74,7 @@ static enum status find_memory_need(const struct plan *plan, const struct plan_r
     const struct conversion from = {.type = plan->in,
                                     .channels = in->channels,
                                     .alpha = in->alpha,
-                                    .has_range = plan->converted}, /* stands for linear light, too */
+                                    .has_range = plan->converted}, /* also set for linear light */
         to = {
             .type = plan->out, .channels = out->channels, .alpha = out->alpha, .has_range = plan->converted};
     need->staging = read + staging_bytes(out, plan->out, plan->slice_rows, plan->slices);

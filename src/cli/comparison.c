@@ -126,8 +126,8 @@ static enum status compare_rows(struct comparison *pair, struct error *error)
     return status;
 }
 
-/* Compares the current pages of both readers, and writes a page of diff=FILE. `number` is that of the page in
- * the file, from 0. */
+/* Compares the current pages of both readers, and writes a page of diff=FILE. `number` counts the pages of
+ * the file from 0. */
 static enum status compare_page(struct comparison *pair, const struct command *command, uint32_t number,
                                 struct error *error)
 {

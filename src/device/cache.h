@@ -28,7 +28,7 @@ enum status selftest_result_save(const struct device *device, const struct selft
 /* Returns STATUS_FAILED, with advice, if the device failed --selftest. */
 enum status selftest_result_check(const struct device *device, struct error *error);
 
-/* True if a CPU failed --selftest with these kernels, with whatever driver. Needs no OpenCL call. */
+/* True if a CPU failed --selftest with these kernels, with any driver. Needs no OpenCL call. */
 bool selftest_failed_on_cpu(const struct environment *environment);
 
 /* Returns the cached program of kernels/FILE.cl with these options, from the cache for all users or else the

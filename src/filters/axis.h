@@ -13,7 +13,7 @@
 
 /* Weights of a filter that keeps the size: dst[o] = sum over k < taps of weights[k] * src[o + start + k] */
 struct filter {
-    const float *weights; /* not owned. NULL: no filter */
+    const float *weights; /* not owned. NULL without a filter */
     int taps, start;
 };
 

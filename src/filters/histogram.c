@@ -16,8 +16,9 @@
 #include <string.h>
 
 /* Layout of a histogram in words, the same as in kernels/point.cl: bins, the number of missing values at
- * index bins, that of other ignored ones behind it, the origin at index bins + ORIGIN, the next histogram at
- * index bins + EXTRA_WORDS. SHIFT is the number of lowest bits of a float that its bin ignores. */
+ * index bins, the number of other ignored ones after it, the origin at index bins + ORIGIN, the next
+ * histogram at index bins + EXTRA_WORDS. SHIFT is the number of lowest bits of a float that its bin ignores.
+ */
 enum {
     LINEAR_BINS = 1 << 17,
     DISTANT_BINS = 1 << 15,

@@ -10,7 +10,7 @@
 
 /* Rows that reader_prefetch decoded before reader_read asked for them, without padding. */
 struct prefetch {
-    unsigned char *rows;  /* owned; NULL: nothing was prefetched, or a later row was read */
+    unsigned char *rows;  /* owned; NULL before prefetching, and after a later row was read */
     size_t size;          /* bytes of `rows` */
     uint32_t next, count; /* index of the next row to read; number of decoded rows */
     enum status status;   /* of decoding the rows after these */

@@ -123,10 +123,10 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
 /* Warns in `notes` if a file goes on after its end, by that number of bytes. */
 void format_warn_surplus(struct metadata *notes, uint64_t bytes);
 
-/* True if a file of the format with so many channels can hold the ICC profile. */
+/* True if a file of the format with that number of channels can hold the ICC profile. */
 bool format_holds_icc(const struct format *format, const struct blob *icc, int channels);
 
-/* True if a file of the format with so many channels can describe the colours as `metadata` does. */
+/* True if a file of the format with that number of channels can describe the colours as `metadata` does. */
 bool format_holds_colours(const struct format *format, const struct metadata *metadata, int channels);
 
 /* Adds to left_out, for a message, what a file of the format cannot hold of the page. Removes nothing:

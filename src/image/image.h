@@ -23,7 +23,7 @@ enum subsampling {
 /* The place of a page in a video. A frame is a page of luma (Y) and, unless the video is gray, a page of
  * chroma: two channels, Cb and Cr, without alpha, which may be smaller than luma. */
 struct video {
-    const char *header; /* the stream's first line; NULL: no video. Belongs to the reader */
+    const char *header; /* the stream's first line; NULL unless the file is a video. Belongs to the reader */
     const char *frame;  /* the line before the frame; belongs to the reader */
     int part;           /* 0: luma, 1: chroma */
     int parts;          /* pages of a frame, 1 or 2; 0: no video */

@@ -43,8 +43,8 @@ enum {
 /* Degrees between the angles of the coarse search and of the fine one. */
 static const double COARSE = 0.2, FINE = 0.05;
 
-/* Scores are computed from minus to plus so many degrees at least, also if fewer are searched: near the best
- * angle all scores are high, and their median says nothing. */
+/* Scores are computed from minus to plus this number of degrees at least, also if fewer are searched: near
+ * the best angle all scores are high, and their median says nothing. */
 static const double MIN_RANGE = 15;
 
 /* A measured angle. */

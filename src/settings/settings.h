@@ -178,14 +178,14 @@ enum status settings_resolve(struct settings *settings, struct error *error);
  * (EFFECT_STAGES). */
 void settings_print_effects(FILE *file, const struct settings *settings, bool has_stages);
 
-/* Prints a line for -v, with the options and environment variables that differ from their defaults; nothing
- * if there are none. */
+/* Prints a line for -v, with the options and environment variables that differ from their defaults, if
+ * any do. */
 void settings_print(FILE *file, const struct settings *settings);
 
 /* Returns the options of a reader: pages, formats, limits, threads, the folder of temporary files. */
 struct reader_options settings_reader_options(const struct settings *settings);
 
-/* Returns the number of threads of --jobs; by default that of the processors. */
+/* Returns the number of threads of --jobs; by default the number of processors. */
 int settings_threads(const struct settings *settings);
 
 /* Returns the sample type of --depth, or `input` without --depth. 1 bit is SAMPLE_UINT8. */

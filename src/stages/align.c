@@ -179,8 +179,7 @@ static enum status align_prepare(void *params, const struct settings *settings, 
     return read_reference(align, align->path, 1, settings, error);
 }
 
-/* The pictures to which the next input of a series is registered. The grid of the series is that of its first
- * picture. */
+/* The pictures to which the next input of a series is registered. Their grid is the first picture's. */
 struct series_keys {
     struct levels key;      /* pyramid of the key */
     struct affine key_map;  /* from the series' grid to the key */

@@ -2,9 +2,8 @@
  *
  *     dst = clip(log(base / src) / log(base / dark), 0, 1)
  *
- * is the density of the film above its base, relative to the densest film. Density grows with the logarithm
- * of the exposure, so the result is close to perceived brightness, like a print. A power-law curve of the
- * samples cancels in the ratio: scans with gamma 2.2 and linear ones give the same, without --linear. */
+ * is the density of the film above its base, relative to the densest film. It grows with the logarithm of the
+ * exposure, as perceived brightness does. The scan's gamma cancels in the ratio: --linear is not needed. */
 #include "base/exact.h"
 #include "filters/histogram.h"
 
@@ -48,9 +47,7 @@ static enum status negative_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
-/* Enqueues the kernel. Waits for the histograms if numbers must be found.
- *
- * Rounds found numbers to the six digits that are reported, so that the reported option gives the same bits.
+/* Rounds found numbers to the six digits that are reported, so that the reported option gives the same bits.
  * A sample of 0 would have an infinite density. So DARK, if it is found, is at least one count of integers,
  * or 2^-16 of the base for floats. A channel whose base is not above its DARK becomes black. */
 static enum status run_negative(struct run *run, const void *params, const struct value *in,
@@ -105,13 +102,11 @@ const struct stage stage_negative = {
         "Makes a positive of a scanned film negative. Cut the film holder and the sprocket holes off before, "
         "with --crop: next to their black and white, film becomes dark or tinted.\n\n"
         "The result is the logarithm of BASE / sample, as a share of its largest value, for each channel. So "
-        "the orange mask of colour film disappears, and scans with any gamma give the same. Alpha is "
-        "unchanged.\n\n"
+        "the orange mask of colour film disappears, and scans with any gamma give the same. Alpha stays.\n\n"
         "Without numbers, BASE is the lightest and DARK the darkest sample of each channel, without the "
-        "lightest and the darkest 0.1% of them. For all frames of a roll to have the same colours, give all "
-        "of them the BASE of a frame that shows unexposed film: -v and --report print "
-        "--negative=R,G,B,R,G,B, the BASE and DARK that were found. --levels after it changes contrast and "
-        "gamma. Large pictures are read twice.",
+        "lightest and the darkest 0.1% of them; large pictures are read twice. For all frames of a roll to "
+        "have the same colours, give all of them the BASE of a frame that shows unexposed film: -v and "
+        "--report print what was found as --negative=R,G,B,R,G,B. --levels after it changes the contrast.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct histogram_search_params),

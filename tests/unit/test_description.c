@@ -66,7 +66,7 @@ static struct change cut(void)
     return change;
 }
 
-/* `expected` may be NULL: no description remains. `left_out` lists the dropped items. */
+/* `expected` may be NULL, if no description remains. `left_out` lists the dropped items. */
 static void becomes(const char *text, struct change change, const char *expected, const char *left_out)
 {
     struct metadata metadata = {.orientation = 0};

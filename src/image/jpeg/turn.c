@@ -44,7 +44,7 @@ static void find_obstacle(const struct turn_job *job)
     const struct jpeg_decompress_struct *in = &job->in.jpeg.in;
     struct lossless_move *move = job->move;
     const struct turn turn = job->turn;
-    /* T.81, A.2.2: an MCU of one component is one block, whatever its sampling factors. */
+    /* T.81, A.2.2: an MCU of one component is one block with any sampling factors. */
     const bool is_gray = in->num_components == 1;
     const uint32_t mcu_width = (is_gray ? 1 : (uint32_t)in->max_h_samp_factor) * DCTSIZE,
                    mcu_height = (is_gray ? 1 : (uint32_t)in->max_v_samp_factor) * DCTSIZE;

@@ -17,7 +17,8 @@ struct netpbm_writer {
     /* The current page. */
     uint32_t row;      /* PFM: the next row, from the top */
     off_t start;       /* PFM: offset of the first row in the file */
-    uint16_t *swapped; /* a row of 16-bit samples in big-endian order, owned; NULL: no swap is needed */
+    uint16_t *swapped; /* a row of 16-bit samples in big-endian order, owned; NULL if this machine is
+                          big-endian or samples have 8 bits */
 };
 
 /* Writes the header. */
