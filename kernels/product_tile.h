@@ -1,5 +1,5 @@
 /* The tile of a product (product.h) on GPUs, in local memory. Each work-item of a group computes a column of the tile. Then
- * each computes the outputs of one block, as sums along the tile's rows.
+ * each computes the outputs of one block (ROWS rows, struct block), as sums along the tile's rows.
  *
  *   -DGROUP=n  work-items of a group */
 #pragma once
@@ -9,8 +9,8 @@
 #define GROUP 128
 #endif
 
-/* Loads the vec at x. Samples outside the image wrap if the axis does; otherwise they have weight 0, and the nearest one inside
- * is loaded. */
+/* Loads the vec at x. If the axis wraps, positions outside the image are samples at the other end. Otherwise they have weight
+ * 0, so any sample will do. */
 INLINE vec load_position(PLANES_IN(src), int x, int y, int z, int wraps)
 {
     const int n = src_at.width;
@@ -28,8 +28,8 @@ INLINE vec load_position(PLANES_IN(src), int x, int y, int z, int wraps)
 #endif
 }
 
-/* Vecs from row to row of the tile. In images a group also reads the tile column by column (store_sums); with one more vec per
- * row that has no bank conflicts. */
+/* Vecs from row to row of the tile. In images a group also reads the tile column by column (store_sums). One more vec per row
+ * avoids bank conflicts there. */
 #ifdef IMAGES
 #define PITCH (GROUP + 1)
 #else
@@ -64,7 +64,8 @@ INLINE vec sum_without_zeros(PLANES_IN(src), const struct block rows, __global c
     vec sum = 0.0f;
 #pragma unroll 1
     for (int i = 0; i < columns.count; i++) {
-        const int x = wrap_index(columns.first + i, src_at.width); /* >= width in a tiny image: windows are padded to vecs */
+        /* Windows are padded to vecs, so in a tiny image x may be beyond it. Then its weight is 0. */
+        const int x = wrap_index(columns.first + i, src_at.width);
 #ifdef IMAGES
         const vec w = weights[i];
         vec column = 0.0f;

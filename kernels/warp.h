@@ -4,7 +4,7 @@
  * off by 0.001 pixels in the middle of a large picture.
  *
  *   -DTAPS=n  samples along each axis: 2 bilinear, 4 cubic, 6 Lanczos
- *   line      type of the distances whose weights are computed together */
+ *   line      vector type of distances, to compute several weights at once */
 #pragma once
 #include "edge.h"
 
@@ -27,14 +27,14 @@ typedef float4 line;
 #define UNIT_BITS 40
 
 struct warp {
-    long xx, xy, x, yx, yy, y; /* the matrix of warp.cl, with x0 and y0, in units of 2^-40 */
-    float cubic[4][4];       /* [power][sample]: polynomials of the weights of a cubic's four samples, in the distance
+    long xx, xy, x, yx, yy, y; /* source x = xx * column + xy * row + x, source y likewise; in units of 2^-40 */
+    float cubic[4][4];       /* [power][sample]: the weight of each of a cubic's four samples, a polynomial of the distance
                               * from the second sample */
-    float near[4], far[4];   /* polynomials of the weight in the distance from a sample: below 1, from 1 to 2 */
+    float near[4], far[4];   /* a cubic's weight by the distance from a sample, as polynomials: below 1; from 1 to 2 */
     float stretch_x, stretch_y; /* widths of the filters, relative to a warp that does not shrink */
     float fill[4];           /* the texel beyond the picture, if samples are copied and the border rule is zero */
-    int copies;              /* not 0: copy samples, with any filter */
-    int missing;             /* not 0: a pixel whose position is not in a pixel of the picture is NaN */
+    int copies;              /* not 0: copy the nearest sample instead of interpolating */
+    int missing;             /* not 0: a pixel whose nearest sample is outside the picture is NaN */
     int columns, rows;       /* of a group's tile */
     int pitch;               /* texels from row to row of the tile */
     int left, top;           /* the tile's first sample, relative to the position of the group's first pixel */

@@ -1,6 +1,5 @@
-/* Affine warps (warp.cl) whose output rows nearly follow rows of the source, such as the rotation of a page by a few
- * degrees, on CPU devices. A work-item computes sixteen neighbours along x, and loads sixteen neighbours of a source row at
- * a time:
+/* Affine warps (warp.cl) on CPU devices, if output rows nearly follow rows of the source, as in a rotation by a few degrees. A
+ * work-item computes sixteen neighbours along x, and loads sixteen neighbours of a source row at a time:
  *
  *     dst   # # # # # # # #     src   # # # . . . . .
  *                                     . . . # # # . .    the positions are next to each other in a few rows
@@ -13,7 +12,8 @@
  * Each lane sums in the order of warp.cl: down each column of samples, then over the columns. A masked lane keeps its sum:
  * it must not add 0 times the sample, which may be NaN.
  *
- *   -DTAPS=n, -DPLANES=n  as in warp.cl
+ *   -DTAPS=n    samples along each axis (warp.h)
+ *   -DPLANES=n  planes of a work-item, which share its positions and weights
  *
  * Grid: x counts vecs of dst, y rows, z groups of PLANES planes. */
 #include "warp.h"
@@ -22,8 +22,8 @@
 #define PLANES 1
 #endif
 
-/* Bounds of the columns and rows that a work-item needs. With the slopes that warp_follows_rows() of src/filters/warp.c accepts
- * for one plane, columns are at most 16 lanes + 8 (last_shift) + 5 (TAPS - 1), rows at most 12 (bottom - top) + 6 (TAPS). */
+/* Bounds of the columns and rows that a work-item needs. The limits of warp_follows_rows() of src/filters/warp.c are widest for
+ * one plane: columns are at most 16 lanes + 8 (last_shift) + 5 (TAPS - 1), rows at most 12 (bottom - top) + 6 (TAPS). */
 #define TILE_COLUMNS 32
 #define TILE_ROWS    20
 
@@ -160,8 +160,8 @@ NOINLINE void warp_run(PLANES_IN(src), PLANES_OUT(dst), const struct warp *warp,
             const int z = item_z * PLANES + p;
             vec value;
             if (in_memory) {
-                /* Prefetches a cache line of the source row that output row y + 2 is the first to need. Without this every
-                 * cache miss stalls: 35 megapixels by 2 degrees in slices of 1000 rows took 0.8 s instead of 0.1. */
+                /* Prefetches a cache line, two output rows before its first use. Without this every cache miss stalls:
+                 * 35 megapixels by 2 degrees in slices of 1000 rows took 0.8 s instead of 0.1. */
                 PREFETCH(src + offset(src_at, at.y.sf > at.y.s0 ? x0 : x0 + LANES, min(top + rows + 1, end_row - 1), z));
                 value = sum_rows(0, 0, PLANES_ARG(src), x0, top, z, at, wx, wy);
             } else {

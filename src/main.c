@@ -50,7 +50,7 @@ static void end_by_signal(int number)
     atomic_store(&is_ending, true);
     if (!is_crash_signal(number)) /* after a crash the marker stays, and the next run empties PoCL's cache */
         pocl_cache_close();
-    outputs_abandon();
+    temporary_remove_all();
     progress_interrupted(number);
     signal(number, SIG_DFL);
     sigemptyset(&one);

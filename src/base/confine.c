@@ -4,8 +4,8 @@
  * parts of it cannot be excluded. Everything else fails with EACCES. Landlock needs no privileges. Each
  * version of its interface (ABI) added rights, and climg uses all that the kernel has. Version 1 cannot allow
  * renames between folders, which PoCL needs for its compiled kernels. So version 2 (Linux 5.19) is required.
- * Before version 3 it ignores truncation, so the filter below refuses it, except when a file is opened for
- * writing.
+ * Before version 3 Landlock does not check truncation. The filter below refuses truncation by other calls
+ * than an open for writing, which Landlock checks.
  *
  * The seccomp filter is a list of system calls that are refused, in the language of packet filters (BPF).
  * Most fail with EPERM. Some fail with ENOSYS, so that libraries fall back to others: clone3, memfd_create,
@@ -133,8 +133,9 @@ void confine_begin(void)
     }
     /* Bit number of the newest right of this version. */
     const int newest_right = landlock_version >= 5 ? 15 : landlock_version >= 3 ? 14 : 13;
+    handled = (UINT64_C(2) << newest_right) - 1;
     const struct ruleset ruleset = {
-        .files = handled = (UINT64_C(2) << newest_right) - 1,
+        .files = handled,
         .network = landlock_version >= 4 ? 3 : 0, /* TCP: bind, connect */
         .scopes = landlock_version >= 6 ? 3 : 0,  /* other processes: abstract sockets, signals */
     };
@@ -217,7 +218,7 @@ enum {
 /* System calls that climg, image libraries and drivers do not use. */
 static const int refused[] = {
 /* other processes */
-#ifndef __SANITIZE_ADDRESS__ /* whose leak checker uses it */
+#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer's leak checker uses it */
     SYS_ptrace,
 #endif
     SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_getfd, SYS_kcmp, SYS_process_madvise,
@@ -287,9 +288,9 @@ static void filter_load(struct filter *filter, size_t offset)
     filter_add(filter, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-/* Refuses a system call if the low half of an argument, of which only the bits of `mask` count, passes the
- * test against one of the values. The low half comes first, as both architectures are little-endian. Expects
- * the call's number to be loaded, and loads it again at the end. */
+/* Refuses a system call if (argument & mask) passes the test against one of the values. Loads only the low 32
+ * bits of the argument, which are first as both architectures are little-endian. Expects the call's number to
+ * be loaded, and loads it again at the end. */
 static void filter_argument(struct filter *filter, uint32_t call, int argument, uint32_t mask, unsigned test,
                             const uint32_t *values, unsigned char count)
 {
@@ -307,7 +308,7 @@ static bool filter_install(void)
     static const uint32_t namespaces[] = {CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                           CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET};
     static const uint32_t injections[] = {TIOCSTI, TIOCLINUX}; /* type into the user's terminal */
-    /* Truncate without a right to write; the mode O_ACCMODE is for ioctl only. */
+    /* Modes of open that truncate a file without opening it for writing. O_ACCMODE opens for ioctl only. */
     static const uint32_t truncations[] = {O_TRUNC | O_RDONLY, O_TRUNC | O_ACCMODE};
     struct filter filter = {.length = 0};
     // cppcheck-suppress knownConditionTrueFalse ; it depends on the machine

@@ -76,7 +76,7 @@ void json_put_integer(struct json_writer *writer, const char *key, long long val
     fprintf(writer->out, "%lld", value);
 }
 
-void json_put_known(struct json_writer *writer, const char *key, long long value)
+void json_put_positive(struct json_writer *writer, const char *key, long long value)
 {
     if (value > 0)
         json_put_integer(writer, key, value);

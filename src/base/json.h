@@ -26,8 +26,8 @@ void json_put_null(struct json_writer *writer, const char *key);
 void json_put_boolean(struct json_writer *writer, const char *key, bool value);
 void json_put_integer(struct json_writer *writer, const char *key, long long value);
 
-/* Prints an integer; null for 0 and less, which means unknown. */
-void json_put_known(struct json_writer *writer, const char *key, long long value);
+/* Prints an integer; null if it is not positive, as 0 stands for unknown. */
+void json_put_positive(struct json_writer *writer, const char *key, long long value);
 
 /* Prints a real with this number of significant digits; null if it is not finite. */
 void json_put_number(struct json_writer *writer, const char *key, double value, int digits);

@@ -207,7 +207,7 @@ void thread_pool_close(struct thread_pool *pool)
 /* One loop, shared by its threads. */
 struct loop {
     struct thread_pool *pool;
-    piece_work *work;
+    piece_function *work;
     void *context;
     int count;
     atomic_int next; /* index of the next piece to begin; `count` or more: none */
@@ -239,7 +239,7 @@ static void run_pieces(void *argument)
     pthread_mutex_unlock(&loop->pool->mutex);
 }
 
-enum status thread_pool_each(struct thread_pool *pool, int count, piece_work *work, void *context,
+enum status thread_pool_each(struct thread_pool *pool, int count, piece_function *work, void *context,
                              struct error *error)
 {
     struct task tasks[THREADS_MAX - 1];
@@ -285,10 +285,10 @@ bool ordered_is_full(const struct ordered *ordered)
     return ordered->submitted - ordered->released == ordered->count;
 }
 
-void ordered_submit(struct ordered *ordered, bool alone)
+void ordered_submit(struct ordered *ordered, bool run_now)
 {
     struct task *task = &ordered->tasks[ordered->submitted++ % ordered->count];
-    if (alone)
+    if (run_now)
         task->run(task->argument);
     else
         thread_pool_submit(&ordered->pool, task);

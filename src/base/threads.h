@@ -105,13 +105,13 @@ void thread_pool_close(struct thread_pool *pool);
 
 /* ---------------------------------------------------------------- parallel loop */
 
-/* Does piece `index` of a loop. The result must not depend on the thread or on the order of pieces. */
-typedef enum status piece_work(void *context, int index, struct error *error);
+/* Runs piece `index` of a loop. The result must not depend on the thread or on the order of pieces. */
+typedef enum status piece_function(void *context, int index, struct error *error);
 
-/* Does the pieces 0 to count - 1 in the caller and the pool, and returns when all are done. May be nested.
+/* Runs the pieces 0 to count - 1 in the caller and the pool, and returns when all are done. May be nested.
  * After a failure no more pieces are started; returns STATUS_FAILED with the error of the lowest index that
  * failed. */
-enum status thread_pool_each(struct thread_pool *pool, int count, piece_work *work, void *context,
+enum status thread_pool_each(struct thread_pool *pool, int count, piece_function *work, void *context,
                              struct error *error);
 
 /* ---------------------------------------------------------------- ordered work
@@ -144,8 +144,9 @@ void *ordered_slot(const struct ordered *ordered, size_t piece);
 /* True if all slots are in use: release one before the next piece is submitted. */
 bool ordered_is_full(const struct ordered *ordered);
 
-/* Submits the next piece. `alone`: it is the only piece; runs it in the calling thread before returning. */
-void ordered_submit(struct ordered *ordered, bool alone);
+/* Submits the next piece. `run_now`: runs it in the calling thread before returning, as a single piece needs
+ * no other thread. */
+void ordered_submit(struct ordered *ordered, bool run_now);
 
 /* Waits for the oldest piece that was not released. Returns its slot, or NULL if there is no piece. */
 void *ordered_oldest(struct ordered *ordered);

@@ -156,7 +156,7 @@ static enum status remove_leftovers(void *context, const char *folder, struct er
 {
     (void)context;
     (void)error;
-    outputs_clean(folder);
+    temporary_clean(folder);
     return STATUS_OK;
 }
 

@@ -11,11 +11,11 @@
 struct aux_output {
     const char *option;  /* text before the path on a command line */
     const char *noun;    /* for messages */
-    const char *example; /* a fitting file name */
+    const char *example; /* a usual file name, for messages */
     const char *path;    /* "-" is stdout; NULL: not given */
 };
 
-/* Indices of auxiliary outputs. MATRIX_OUTPUT and MAP_OUTPUT are files of stages, of numbers and an image. */
+/* Indices of auxiliary outputs. Stages write MATRIX_OUTPUT, a text file, and MAP_OUTPUT, an image. */
 enum { REPORT_OUTPUT, TRACE_OUTPUT, TIMING_OUTPUT, MATRIX_OUTPUT, MAP_OUTPUT, AUX_OUTPUTS };
 
 /* Lists the auxiliary outputs of the command. Of several stages that write a file of one kind, lists the
@@ -34,8 +34,8 @@ void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_O
 enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const struct command *command,
                             struct error *error);
 
-/* Fails with STATUS_USAGE if --report, --trace, --timing or a stage's file has the name of an image: then the
- * user probably forgot the option's value, and the image is the output. */
+/* Fails with STATUS_USAGE if the file of --report, --trace, --timing or a stage is named like an image. In
+ * "--report out.png" the user probably meant out.png as the output, and forgot the name of the report. */
 enum status conflicts_check_names(const struct command *command, struct error *error);
 
 #endif

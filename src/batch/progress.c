@@ -309,7 +309,7 @@ void progress_add(struct progress *progress, const struct job *job, const struct
 {
     const double now = clock_seconds();
     /* A job that failed because the program is ending is not counted: --resume will do it. */
-    if (result->status != STATUS_OK && outputs_are_abandoned())
+    if (result->status != STATUS_OK && temporary_is_disabled())
         return;
     if (!job->is_stack_result) {
         atomic_fetch_add(&counts.finished, 1);

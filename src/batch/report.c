@@ -175,7 +175,7 @@ static void print_result(FILE *out, const struct job *job, const struct result *
     } else {
         json_put_null(&line, "seconds");
     }
-    json_put_known(&line, "group", was_processed ? result->group : 0);
+    json_put_positive(&line, "group", was_processed ? result->group : 0);
     json_put_string(&line, "device", was_processed ? result->device : NULL);
     json_end(&line, '}');
     fputc('\n', out);

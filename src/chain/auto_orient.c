@@ -24,8 +24,9 @@ static enum status auto_orient_shape(const void *params, const struct shape *in,
     out->height = on_side ? in->width : in->height;
     if (in->reduced.by == 0)
         return STATUS_OK;
-    /* The last pixel of a reduced side may be only partly inside the full picture. If the side is mirrored,
-     * that is the first pixel, so the picture begins inside it. */
+    /* `in` is a JPEG decoded at 1 / reduced.by. If its full size is no multiple of that, the last pixel of a
+     * row or column covers less of the full picture. Mirrored, this is the first pixel: the picture begins
+     * at a negative offset from it. */
     const struct shape full = shape_full(in);
     const struct affine map = orientation_map(orientation, full.width, full.height);
     struct reduction *reduced = &out->reduced;

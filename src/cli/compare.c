@@ -116,9 +116,9 @@ static void put_side(struct json_writer *out, const char *key, const struct side
 {
     json_begin(out, key, '{');
     json_put_string(out, "file", side->name);
-    json_put_known(out, "width", side->info.width);
-    json_put_known(out, "height", side->info.height);
-    json_put_known(out, "channels", side->info.video.parts > 1 ? 3 : side->info.channels);
+    json_put_positive(out, "width", side->info.width);
+    json_put_positive(out, "height", side->info.height);
+    json_put_positive(out, "channels", side->info.video.parts > 1 ? 3 : side->info.channels);
     json_put_string(out, "samples", side->info.width > 0 ? sample_name(side->info.type) : NULL);
     json_end(out, '}');
 }

@@ -176,8 +176,8 @@ static void put_measured(struct json_writer *out, const struct file_info *facts)
         json_end(out, ']');
     }
     json_end(out, '}');
-    json_put_known(out, "real_bits", measured->real_bits);
-    json_put_known(out, "jpeg_quality", facts->info->quality);
+    json_put_positive(out, "real_bits", measured->real_bits);
+    json_put_positive(out, "jpeg_quality", facts->info->quality);
 }
 
 /* Prints a line with one object. Only "stream" and the keys of --measure may be left out. */
@@ -195,9 +195,9 @@ static void print_json(FILE *file, const struct file_info *facts)
     json_put_integer(&out, "channels", info->video.parts > 1 ? 3 : info->channels);
     json_put_string(&out, "colours", channel_layout_name(info));
     json_put_string(&out, "samples", sample_name(info->type));
-    json_put_known(&out, "bits", info->bits);
+    json_put_positive(&out, "bits", info->bits);
     json_put_boolean(&out, "palette", info->palette);
-    json_put_known(&out, "pages", facts->pages);
+    json_put_positive(&out, "pages", facts->pages);
     json_put_string(&out, "compression", facts->compression);
     if (info->video.header)
         json_put_string(&out, "stream", info->video.header);
@@ -207,7 +207,7 @@ static void print_json(FILE *file, const struct file_info *facts)
     json_put_boolean(&out, "srgb", metadata->srgb);
     json_put_number(&out, "gamma", metadata->gamma > 0 ? metadata->gamma : (double)NAN, DIGITS);
     put_resolution(&out, metadata);
-    json_put_known(&out, "orientation", metadata->orientation);
+    json_put_positive(&out, "orientation", metadata->orientation);
     json_put_integer(&out, "exif_bytes", (long long)metadata->exif.size);
     char taken[TAKEN_SIZE];
     exif_describe(&metadata->exif, taken, sizeof taken);

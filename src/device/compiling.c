@@ -1,13 +1,13 @@
 /* Periods in which any thread compiles. OpenCL does not say if a build compiles or loads from the driver's
- * cache, and PoCL compiles a kernel when it is launched with a new group size; only the time shows it. */
+ * cache, and PoCL compiles a kernel when it is launched with a new group size. So a period counts if it is
+ * long: at least MIN_COMPILATION. */
 #include "device/compiling.h"
 
 #include "base/timing.h"
 
 #include <pthread.h>
 
-/* Seconds. A shorter period does not count as compilation. */
-static const double MIN_COMPILATION = 0.05;
+static const double MIN_COMPILATION = 0.05; /* seconds */
 
 static struct {
     pthread_mutex_t lock; /* guards everything below */

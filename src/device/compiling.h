@@ -9,8 +9,8 @@
 void compiling_begin(void);
 void compiling_end(void);
 
-/* Returns the seconds of all periods so far if a compiler is running, else 0. Periods of less than 0.05 s do
- * not count: these calls compiled nothing. */
+/* Returns the seconds of all periods so far while a compiler is running, and 0 at other times. Periods of
+ * less than 0.05 s do not count: these calls compiled nothing. */
 double compiling_seconds(void);
 
 #endif

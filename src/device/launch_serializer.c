@@ -1,9 +1,10 @@
 /* A reader-writer lock around clEnqueueNDRangeKernel, and a list of the largest grid of each kernel.
  *
  * A launch over a grid no larger than the kernel's largest enqueues under the read lock, so such launches run
- * concurrently. A larger one makes PoCL create a cache entry, so it takes the write lock: it waits until all
- * registered queues are empty, enqueues, and waits for its own end. The list has one element per program,
- * kernel and group size, some tens in a long batch, so it is searched linearly. */
+ * concurrently. A larger one makes PoCL create a cache entry, which can crash other launches (see the
+ * header). So it takes the write lock, waits until all registered queues are empty, enqueues, and waits for
+ * its own end. The list has one element per program, kernel and group size, some tens in a long batch, so it
+ * is searched linearly. */
 #include "device/launch_serializer.h"
 
 #include "base/timing.h"
@@ -16,8 +17,9 @@
 struct largest_grid {
     struct largest_grid *next;
     cl_program program;
-    const char *name;      /* of the kernel; a string literal */
-    size_t group[2], side; /* the larger side of the grid */
+    const char *name; /* of the kernel; a string literal */
+    size_t group[2];  /* group size */
+    size_t side;      /* the larger side of the grid */
 };
 
 void serializer_init(struct launch_serializer *serializer)
@@ -86,8 +88,8 @@ static bool is_known(const struct launch_serializer *serializer, const struct la
     return largest && larger_side(request) <= largest->side;
 }
 
-/* Records the grid, unless out of memory: then the next launch over it is exclusive, too. Call with the lock
- * held for writing. */
+/* Records the grid. If out of memory, does nothing: the next launch over it will be exclusive again. Call
+ * with the lock held for writing. */
 static void add_grid(struct launch_serializer *serializer, const struct launch_request *request)
 {
     struct largest_grid *one = find_largest(serializer, request);

@@ -27,9 +27,9 @@ bool is_crash_signal(int number)
     return false;
 }
 
-/* Installs the handler. Called again after each clCreateContext, as drivers install handlers of their own:
- * LLVM's only removes its temporary files, and PoCL's ignores integer divisions by zero, even in climg's
- * code. */
+/* Installs the handler. Called again after each clCreateContext, as drivers install handlers of their own.
+ * LLVM's handler only removes LLVM's temporary files. PoCL's handler ignores integer divisions by zero, even
+ * in climg's code. */
 static void install_handler(void)
 {
     for (size_t i = 0; crash_action.sa_handler && i < sizeof crash_signals / sizeof crash_signals[0]; i++)

@@ -50,7 +50,7 @@ static void close_part(void *slot)
         return;
     if (part->options->close != NULL)
         part->options->close(part);
-    free(part->rows - (part->options->above ? part->options->row_size : 0));
+    free(part->rows - (part->options->has_row_above ? part->options->row_size : 0));
 }
 
 struct parts *parts_open(const struct parts_options *options, struct error *error)
@@ -97,15 +97,16 @@ static enum status begin_part(struct parts *parts, struct error *error)
         return STATUS_FAILED;
     if (part->options == NULL) { /* its first use */
         unsigned char *rows =
-            allocate((options->part_rows + (size_t)options->above) * row_size, "encoding", error);
+            allocate((options->part_rows + (size_t)options->has_row_above) * row_size, "encoding", error);
         if (rows == NULL)
             return STATUS_FAILED;
         part->options = options;
-        part->rows = rows + (options->above ? row_size : 0);
+        part->rows = rows + (options->has_row_above ? row_size : 0);
     }
-    if (options->above && number == 0) {
+    if (options->has_row_above && number == 0) {
         memset(part->rows - row_size, 0, row_size);
-    } else if (options->above) { /* the last row of the previous part, which may be in the same slot */
+    } else if (options
+                   ->has_row_above) { /* the last row of the previous part, which may be in the same slot */
         const struct part *previous = ordered_slot(&parts->pool, number - 1);
         memmove(part->rows - row_size, previous->rows + (options->part_rows - 1) * row_size, row_size);
     }

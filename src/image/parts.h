@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The first member of a format's part, whose other members are zeroed before its first use. The caller's
- * thread owns a part, except while another thread encodes it. */
+/* The common beginning of a format's own part struct. The format's members after it are zeroed before the
+ * first use. The caller's thread owns a part, except while another thread encodes it. */
 struct part {
     const struct parts_options *options; /* NULL: not used yet */
     unsigned char *rows;                 /* row_size bytes apart */
@@ -29,12 +29,12 @@ struct parts_options {
     size_t row_size;      /* bytes */
     uint32_t height;      /* rows of the picture */
     uint32_t part_rows;   /* rows of a part; the last one may have fewer */
-    bool above;           /* part->rows is preceded by the row above the part; in the first part, by zeros */
+    bool has_row_above;   /* part->rows is preceded by the row above the part; in the first part, by zeros */
     size_t part_size;     /* bytes of the format's part struct */
     uint64_t part_memory; /* bytes allocated for a part, also by `encode` */
     uint64_t memory;      /* limit in bytes for all parts, at least one; 0: no limit */
-    int threads;          /* that encode, at least 1 */
-    /* Copies a row into the part, such as with swapped bytes. NULL: memcpy. */
+    int threads;          /* number of threads that encode, at least 1 */
+    /* Copies a row into the part and may change it, such as swap bytes. NULL: memcpy. */
     void (*copy)(const void *context, const void *row, unsigned char *to);
     /* Encodes the part's rows. Called by several threads at a time. NULL: rows are emitted as they are. */
     enum status (*encode)(struct part *part, struct error *error);

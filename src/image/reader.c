@@ -134,7 +134,7 @@ static enum status open_rgb_conversion(struct reader *reader, struct error *erro
     reader->file_row = allocate(row_size(info), "a row", error);
     if (reader->file_row == NULL || rgb_conversion_open(info, target, &reader->to_rgb, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (!rgb_conversion_has_profile(reader->to_rgb))
+    if (rgb_conversion_is_approximate(reader->to_rgb))
         metadata_warn(&info->metadata,
                       "is CMYK without a profile that can be used; its colours are approximate");
     reader->uncompressed = false;

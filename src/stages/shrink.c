@@ -58,7 +58,7 @@ static struct interval shrink_source_rows(const void *params, const struct shape
     const int halo = 4 << in->levels;
     if (estimates_noise(params))
         return rows_full(in->height);
-    /* Clipped here: coefficients have no border rule, so --edge does not apply. */
+    /* Coefficients have no border rule, not even --edge. So rows outside are not needed. */
     return interval_clip(interval_widen(out, halo), in->height);
 }
 

@@ -167,7 +167,7 @@ static void what_killed_processes_left_is_removed(void **state)
     assert_int_equal(output_open(&output, "alive", NULL, &error), STATUS_OK);
     assert_int_equal(count_entries(), 2);
     make_old(output.temporary);
-    outputs_clean("");
+    temporary_clean("");
     assert_int_equal(count_entries(), 1);
     fputs("whole", output.file);
     assert_int_equal(output_commit(&output, &error), STATUS_OK);
@@ -184,7 +184,7 @@ static void closed_file_is_still_locked(void **state)
     int descriptor = temporary_create("a", O_RDWR, 0666, &name);
     assert_true(descriptor >= 0);
     close(descriptor);
-    outputs_clean("");
+    temporary_clean("");
     assert_int_equal(access(name, F_OK), 0);
     temporary_remove(name);
     assert_int_equal(count_entries(), 0);
@@ -208,12 +208,12 @@ static void what_may_be_alive_stays(void **state)
     int locked = open(".d.climg-00000000-1-0.tmp", O_RDONLY);
     assert_int_equal(flock(locked, LOCK_SH), 0);
     assert_int_equal(count_entries(), 7);
-    outputs_clean("");
+    temporary_clean("");
     assert_int_equal(count_entries(), 6);
     assert_int_equal(access(".c.climg-.climg-00000000-12-345.tmp", F_OK), -1);
     close(locked);
     make_old(".b.climg-00000000-1-0.tmp");
-    outputs_clean("");
+    temporary_clean("");
     assert_int_equal(count_entries(), 4);
     for (int i = 0; i < 4; i++)
         assert_int_equal(unlink(stay[i]), 0);
@@ -366,7 +366,7 @@ static void all_are_abandoned_at_once(void **state)
     assert_int_equal(output_open(&outputs[2], "a", NULL, &error), STATUS_OK); /* two of one name */
     assert_int_equal(count_entries(), 3);
     assert_int_equal(output_commit(&outputs[0], &error), STATUS_OK);
-    outputs_abandon();
+    temporary_remove_all();
     assert_int_equal(count_entries(), 1);
     for (int i = 0; i < 3; i++)
         output_abandon(&outputs[i]);

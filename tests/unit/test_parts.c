@@ -95,7 +95,7 @@ static struct parts *open_parts(struct sink *sink, int jobs)
     struct parts_options options = {.row_size = WIDTH,
                                     .height = HEIGHT,
                                     .part_rows = STRIP,
-                                    .above = true,
+                                    .has_row_above = true,
                                     .part_size = sizeof(struct packed),
                                     .part_memory = 1,
                                     .threads = jobs,

@@ -95,8 +95,8 @@ struct rgb_conversion;
 enum status rgb_conversion_open(const struct image_info *info, const struct colour_space *target,
                                 struct rgb_conversion **opened, struct error *error);
 
-/* False if CMYK is converted by a simple formula, as its profile is missing or damaged. */
-bool rgb_conversion_has_profile(const struct rgb_conversion *conversion);
+/* True if CMYK is converted by a simple formula, as its profile is missing or cannot be used. */
+bool rgb_conversion_is_approximate(const struct rgb_conversion *conversion);
 
 /* Converts a row of `width` pixels; may overwrite `row`. */
 void rgb_conversion_apply(const struct rgb_conversion *conversion, unsigned char *row, unsigned char *rgb,

@@ -70,14 +70,14 @@ void temporary_remove(const char *name);
 
 /* Removes all temporary files of this process, and lets temporary_create fail from now on. Safe in a signal
  * handler. */
-void outputs_abandon(void);
+void temporary_remove_all(void);
 
-/* True after outputs_abandon. */
-bool outputs_are_abandoned(void);
+/* True after temporary_remove_all. */
+bool temporary_is_disabled(void);
 
 /* Removes temporary files that killed processes left in a folder ("": the current one), but none that may
  * still be in use. */
-void outputs_clean(const char *folder);
+void temporary_clean(const char *folder);
 
 /* Returns the length of the folder in a path, with its slash; 0 for a bare name. */
 int folder_length(const char *path);

@@ -2,13 +2,15 @@
  *
  *     .photo.png.climg-1f2e3d4c-4711-0.tmp    in the folder of photo.png: machine, process, file number
  *
- * Files that were not renamed are removed by output_abandon after an error; by outputs_abandon at the end of
- * the process, which may be in a signal handler, so that names are in a static table of slots; or, if the
- * process was killed, by outputs_clean in a later run that writes to the same folder.
+ * Files that were not renamed are removed
+ * - by output_abandon after an error;
+ * - by temporary_remove_all at the end of the process. A signal handler may call it, so names are in a static
+ *   table of slots;
+ * - by temporary_clean, in a later run that writes to the same folder, if the process was killed.
  *
- * outputs_clean must not remove a file that is in use. The process ID does not tell: the process may run on
- * another machine that shares the folder, or the ID may have been reused. So climg locks a temporary file
- * (flock) until it is renamed; the kernel drops the lock when the process dies. A locked file is in use.
+ * temporary_clean must not remove a file that is in use. The process ID in the name is no evidence: the
+ * process may run on another machine that shares the folder, or the ID may have been reused. So climg locks a
+ * temporary file (flock) until it is renamed. The kernel drops the lock when the process dies.
  *
  * A file that is not locked may still be in use on another machine: NFS passes locks to its server, but
  * Lustre and BeeGFS keep them local unless mounted otherwise, and some file systems have none. So an unlocked
@@ -55,7 +57,7 @@ struct slot {
 };
 
 static struct slot slots[SLOT_COUNT];
-static atomic_bool no_new_files; /* set by outputs_abandon */
+static atomic_bool no_new_files; /* set by temporary_remove_all */
 
 int folder_length(const char *path)
 {
@@ -89,50 +91,51 @@ static bool print_name(struct slot *slot, const char *target, int number)
     return length > 0 && (size_t)length < sizeof slot->name;
 }
 
-/* Locks a new file. False if outputs_clean of another process has already locked or removed it. True also on
- * file systems without locks. */
+/* Locks a new file. False if temporary_clean of another process has already locked or removed it. True also
+ * on file systems without locks. */
 static bool lock_new(int descriptor)
 {
-    struct stat there;
+    struct stat info;
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
         return errno != EWOULDBLOCK;
-    return fstat(descriptor, &there) != 0 || there.st_nlink > 0;
+    return fstat(descriptor, &info) != 0 || info.st_nlink > 0;
 }
 
 /* Creates and locks the file of a claimed slot. Returns a descriptor, or -1 with errno set: EEXIST if another
  * number should be tried. */
 static int slot_create_file(struct slot *slot, const char *target, int number, int access, mode_t mode)
 {
-    int descriptor = -1;
     if (!print_name(slot, target, number)) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    /* Set the state before testing no_new_files: outputs_abandon, in another thread, then sees OPENING and
-       waits, or has set no_new_files before the test. */
+    /* Set the state before testing no_new_files: temporary_remove_all, in another thread, then sees OPENING
+       and waits, or has set no_new_files before the test. */
     atomic_store(&slot->state, SLOT_OPENING);
+    int descriptor = -1;
     if (atomic_load(&no_new_files))
         errno = EINTR;
     else
         descriptor = open(slot->name, access | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     atomic_store(&slot->state, descriptor >= 0 ? SLOT_LIVE : SLOT_CLAIMED);
+    if (descriptor < 0)
+        return -1;
 
-    if (descriptor >= 0 && !lock_new(descriptor)) {
+    if (!lock_new(descriptor)) {
         atomic_store(&slot->state, SLOT_CLAIMED);
         close(descriptor);
-        descriptor = -1;
         errno = EEXIST;
+        return -1;
     }
-    if (descriptor >= 0)
-        slot->lock_fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    slot->lock_fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     return descriptor;
 }
 
-/* Registers outputs_abandon for exit(), which a library may call. Handlers run in reverse order: those of
- * drivers, which are loaded before the first output is opened, run later. */
+/* Registers temporary_remove_all for exit(), which a library may call. Handlers run in reverse order: those
+ * of drivers, which are loaded before the first output is opened, run later. */
 static void abandon_at_exit(void)
 {
-    atexit(outputs_abandon);
+    atexit(temporary_remove_all);
 }
 
 int temporary_create(const char *target, int access, mode_t mode, char **name)
@@ -150,8 +153,8 @@ int temporary_create(const char *target, int access, mode_t mode, char **name)
         return -1;
     }
 
-    /* Slots have different numbers, so a file of that name was left by an earlier process, or belongs to
-     * another machine. */
+    /* Slots have different numbers, so no thread of this process has a file of the same name. It was left by
+     * an earlier process, or belongs to another container on this machine. */
     int descriptor = -1;
     for (int i = 0; descriptor < 0 && i < TRIES; i++) {
         descriptor = slot_create_file(slot, target, (int)(slot - slots) + i * SLOT_COUNT, access, mode);
@@ -182,7 +185,7 @@ void temporary_remove(const char *name)
     temporary_forget(name);
 }
 
-void outputs_abandon(void)
+void temporary_remove_all(void)
 {
     const struct timespec millisecond = {.tv_nsec = 1000000};
     int saved_errno = errno;
@@ -198,7 +201,7 @@ void outputs_abandon(void)
     errno = saved_errno;
 }
 
-bool outputs_are_abandoned(void)
+bool temporary_is_disabled(void)
 {
     return atomic_load(&no_new_files);
 }
@@ -236,7 +239,7 @@ static void remove_unused(int folder, const char *name, bool is_ours)
     close(descriptor);
 }
 
-void outputs_clean(const char *folder)
+void temporary_clean(const char *folder)
 {
     DIR *entries = opendir(folder[0] == '\0' ? "." : folder);
     uint32_t own = machine_number(), machine;

@@ -184,7 +184,7 @@ static struct parts_options choose_parts(const struct png_idat *idat)
         .row_size = idat->row_size,
         .height = idat->height,
         .part_rows = (uint32_t)rows,
-        .above = true,
+        .has_row_above = true,
         .part_size = sizeof(struct segment),
         .part_memory = (uint64_t)(rows + 1) * idat->row_size + filtered_size(idat, rows) +
                        segment_capacity(idat) + ZLIB_MEMORY,

@@ -7,7 +7,8 @@
  *
  * L*a*b* is relative to a reference white, about which sources disagree: TIFF 6.0, section 23, forbids the
  * tag WhitePoint and names no white; Adobe's later note on ICCLab and libtiff read that tag; Photoshop writes
- * D50 without it. Here an ICC profile of L*a*b* comes first, then WhitePoint, then D50. XYZ under another
+ * D50 without it. climg uses the white of the first one in this list that the file has: an ICC profile of
+ * L*a*b*, WhitePoint; else D50. XYZ under another
  * white is adapted to D50 by Bradford's transform. L*a*b* becomes floats first, as Little CMS has no type
  * with TIFF's signed a* and b*. */
 #include "image/colour/profile.h"
@@ -17,12 +18,12 @@
 
 struct rgb_conversion {
     enum colour_model colour_model;
-    size_t size; /* bytes of a sample: 1 or 2 */
-    char text[LCMS_TEXT];
+    size_t size;          /* bytes of a sample: 1 or 2 */
+    char text[LCMS_TEXT]; /* last error of Little CMS */
     cmsContext context;
     cmsHTRANSFORM transform; /* NULL: convert_simply */
     float *lab;              /* a row of L*a*b*, owned */
-    bool adapts;             /* L*a*b* is relative to `white`, which is not D50 */
+    bool has_white;          /* L*a*b* is relative to `white` instead of D50 */
     cmsCIEXYZ white;
     double adapt[3][3]; /* from XYZ under `white` to XYZ under D50 */
 };
@@ -39,7 +40,8 @@ static cmsHPROFILE open_source(struct rgb_conversion *conversion, const struct b
     cmsHPROFILE profile = icc->data != NULL ? cmsOpenProfileFromMemTHR(conversion->context, icc->data,
                                                                        (cmsUInt32Number)icc->size)
                                             : NULL;
-    /* No processing elements: Little CMS would evaluate them for 83,521 colours. */
+    /* Refuse a profile of many processing elements: Little CMS evaluates them for 17^4 colours to make its
+     * table. */
     if (profile != NULL && cmsGetColorSpace(profile) == wanted &&
         cmsGetDeviceClass(profile) != cmsSigLinkClass && !lcms_has_many_elements(profile, 0))
         return profile;
@@ -82,9 +84,9 @@ enum status rgb_conversion_open(const struct image_info *info, const struct colo
     open_lcms_transform(conversion, open_source(conversion, &info->metadata.icc), target);
     if (conversion->transform == NULL && is_lab(conversion)) {
         open_lcms_transform(conversion, cmsCreateLab4ProfileTHR(conversion->context, NULL), target);
-        conversion->adapts = info->white[0] > 0;
+        conversion->has_white = info->white[0] > 0;
     }
-    if (conversion->adapts) {
+    if (conversion->has_white) {
         const double x = info->white[0], y = info->white[1], xyz[3] = {x / y, 1, (1 - x - y) / y};
         conversion->white = (cmsCIEXYZ){xyz[0], xyz[1], xyz[2]};
         profile_adapt_white(xyz, conversion->adapt);
@@ -93,9 +95,9 @@ enum status rgb_conversion_open(const struct image_info *info, const struct colo
                                                                : STATUS_OK;
 }
 
-bool rgb_conversion_has_profile(const struct rgb_conversion *conversion)
+bool rgb_conversion_is_approximate(const struct rgb_conversion *conversion)
 {
-    return conversion->transform != NULL;
+    return conversion->transform == NULL;
 }
 
 /* Returns sample number i. */
@@ -165,7 +167,7 @@ void rgb_conversion_apply(const struct rgb_conversion *conversion, unsigned char
 {
     if (is_lab(conversion)) {
         decode_lab(conversion, row, width);
-        if (conversion->adapts)
+        if (conversion->has_white)
             adapt_lab(conversion, width);
         cmsDoTransform(conversion->transform, conversion->lab, rgb, width);
         return;
