@@ -23,7 +23,7 @@
 static inline int column_at(const struct padded_axis axis, int x)
 {
 #ifdef IMAGES
-    return sample_at(axis, x);
+    return padded_index(axis, x);
 #else
     return clamp(x, 0, (axis.n - 1) / LANES * LANES);
 #endif
@@ -37,8 +37,8 @@ INLINE void mirror_columns(__local vec *lines, int count, const struct padded_ax
     const int item = get_local_id(0), x = x0 + item * LANES, last = GROUP * LANES - 1;
     if (is_interior(axis, x0, GROUP * LANES) && axis.pad == 0) /* the same for all work-items */
         return;
-    const int a = clamp(sample_at(axis, x) - x0, 0, last), b = clamp(sample_at(axis, x + 1) - x0, 0, last);
-    const int c = clamp(sample_at(axis, x + 2) - x0, 0, last), d = clamp(sample_at(axis, x + 3) - x0, 0, last);
+    const int a = clamp(padded_index(axis, x) - x0, 0, last), b = clamp(padded_index(axis, x + 1) - x0, 0, last);
+    const int c = clamp(padded_index(axis, x + 2) - x0, 0, last), d = clamp(padded_index(axis, x + 3) - x0, 0, last);
 #pragma unroll 1
     for (int i = 0; i < count; i++) {
         __local const float *line = (__local const float *)(lines + i * GROUP);

@@ -7,8 +7,9 @@
  *
  *   -DSAMPLE=n  on CPUs, source, destination or both are a file's samples (samples.h) instead of planes
  *
- * Grid: x counts vecs of pixels (one pixel in images), y rows, z images. A work-item has all channels of its pixels. Order of
- * sums: input channels ascending; of the tetrahedron the nodes from the lowest to the highest. */
+ * Grid: x counts vecs of pixels (one pixel in images), y rows, z images. A work-item has all channels of its pixels: `lanes`
+ * (raster.h) are values of LANES pixels in one channel. Order of sums: input channels ascending; of the tetrahedron the nodes
+ * from the lowest to the highest. */
 #include "raster.h"
 #ifdef SAMPLE
 #include "samples.h"
@@ -17,7 +18,7 @@
 #endif
 #include "curve.h"
 #if LANES == 16
-#define COLOURS_UNROLLED 1 /* three copies of curve_lookup() would take long to compile */
+#define COLOURS_UNROLLED 1 /* a single copy of curve_lookup(): three take long to compile */
 #else
 #define COLOURS_UNROLLED 3
 #endif
@@ -116,13 +117,15 @@ static inline float4 interpolate(__global const float *restrict grid, float r, f
     EXCHANGE(0, 1)
     EXCHANGE(1, 2)
     EXCHANGE(0, 1)
-    const float4 a = vload4(0, grid + node), c = vload4(0, grid + node + stride[0]),
-                 d = vload4(0, grid + node + stride[0] + stride[1]),
-                 e = vload4(0, grid + node + stride[0] + stride[1] + stride[2]);
-    return mad(fraction[2], e - d, mad(fraction[1], d - c, mad(fraction[0], c - a, a)));
+    /* The corners of the tetrahedron along the path. */
+    const float4 n0 = vload4(0, grid + node), n1 = vload4(0, grid + node + stride[0]),
+                 n2 = vload4(0, grid + node + stride[0] + stride[1]),
+                 n3 = vload4(0, grid + node + stride[0] + stride[1] + stride[2]);
+    return mad(fraction[2], n3 - n2, mad(fraction[1], n2 - n1, mad(fraction[0], n1 - n0, n0)));
 }
 
-/* Looks up the colours in the grid. Works on a copy, so that `value` may stay in registers if the matrix is used. */
+/* Looks up the colours in the grid, lane by lane through pointers to a copy. Pointers to `value` itself would force it into
+ * memory, also in chains without a grid. */
 static inline void apply_grid(__global const float *restrict grid, lanes *value)
 {
     lanes v[3] = {value[0], value[1], value[2]};

@@ -27,7 +27,7 @@
 /* Loads the vec at x in the row at position i of the axis. */
 static inline vec load_position(PLANES_IN(src), const struct padded_axis axis, int x, int i, int z)
 {
-    return load(PLANES_ARG(src), x, is_interior(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
+    return load(PLANES_ARG(src), x, is_interior(axis, i, 1) ? i - axis.pad : padded_index(axis, i), z);
 }
 
 /* Subband rows to compute: [begin, end), and if positions > 0 only those near one of `positions` samples on an axis of

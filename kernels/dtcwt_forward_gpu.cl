@@ -187,7 +187,7 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
     const struct padded_axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
     /* Border rule along y, once for all columns. */
     for (int j = item; j < WINDOW; j += GROUP)
-        rows[j] = clamp_row(src_at, sample_at(down, first_row_of(y0) + j));
+        rows[j] = clamp_row(src_at, padded_index(down, first_row_of(y0) + j));
     barrier(CLK_LOCAL_MEM_FENCE);
 
     /* Along y: Lo and Hi of the work-item's columns. */

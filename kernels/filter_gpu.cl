@@ -6,8 +6,8 @@
  * the border the weights come from the product's tables. The order of sums is the product's everywhere, so both give the
  * same bits.
  *
- * A work-item filters OUTPUTS rows of one vec along y in registers. The group passes these columns on through local
- * memory and filters them along x. The columns at both ends are the halo of the outputs between them:
+ * A work-item filters OUTPUTS rows of one vec along y in registers, and stores them in local memory. From there the group
+ * filters them along x. The columns at both ends are the halo of the outputs between them:
  *
  *     work-items   0 1 2 ...                                        GROUP - 1
  *     columns      |--------------------------------------------------|
@@ -68,11 +68,10 @@ INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(y_table), int wraps, int x
     }
 }
 
-/* Returns the column to load for column x: the nearest one inside, unless the axis wraps. Columns outside have weight 0 along
- * x, so any values will do (a NaN or an infinity only causes a recomputation). So groups at the border take no longer than
- * others if the width is a multiple of LANES. Otherwise add_block() filters the last vec, which is not whole, and the columns
- * outside that load it. Filtering all columns
- * outside with the border weights of add_block() made a blur take 1.16 times as long on an H200. */
+/* Returns the column to load for column x: the nearest vec inside, unless the axis wraps. Vecs outside have weight 0 along x,
+ * so any values will do (a NaN or an infinity only causes a recomputation), and filter_columns() computes them as fast as
+ * others. Only if the last vec inside is not whole, it and the vecs outside that load it need add_block(). Filtering all vecs
+ * outside with add_block() made a blur take 1.16 times as long on an H200. */
 INLINE int column_inside(const struct geometry at, TABLE(x_table), int x)
 {
     const int last = (at.width - 1) / LANES * LANES;
@@ -175,8 +174,8 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
             TABLE(x_table), TABLE(y_table), TABLE(x_table2), TABLE(y_table2))
 {
     __local vec tile[FILTERS * TILE];
-    const int item = get_local_id(0), across = GROUP - along_x.reach, z = get_global_id(2);
-    const int x = ((int)get_group_id(0) * across + item) * LANES, first = x - along_x.before * LANES;
+    const int item = get_local_id(0), z = get_global_id(2), output_vecs = GROUP - along_x.reach; /* of the group, along x */
+    const int x = ((int)get_group_id(0) * output_vecs + item) * LANES, first = x - along_x.before * LANES;
     const int y = ((int)get_group_id(1) + first_group) * OUTPUTS;
     vec column[FILTERS * OUTPUTS] = {0.0f}, sum[FILTERS * OUTPUTS] = {0.0f};
     /* Along y: the work-item's column, with constant weights or, near the border, the tables' weights. */
@@ -193,7 +192,7 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
     for (int i = 0; i < FILTERS * OUTPUTS; i++)
         tile[i * GROUP + item] = column[i];
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (item >= across || x >= dst_at.width)
+    if (item >= output_vecs || x >= dst_at.width)
         return;
     /* Along x: from the columns of the group. */
     if (first >= 0 && first + (along_x.reach + 1) * LANES <= src_at.width) {
@@ -211,7 +210,7 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
     for (int r = 0; r < OUTPUTS; r++)
         sum[r] = length_of(sum[r], sum[OUTPUTS + r]);
 #endif
-    /* A NaN or an infinity makes sums NaN in which its weight is 0. */
+    /* A weight of 0 times NaN or infinity is NaN: compute such sums again, without samples of weight 0. */
     if (!sums_are_finite(sum, OUTPUTS)) {
         recompute_rows(sum, PLANES_ARG(src), x_table, y_table, x, y, z);
 #if FILTERS == 2

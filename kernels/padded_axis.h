@@ -20,8 +20,8 @@ struct padded_axis {
     int n, pad, length;
 };
 
-/* Returns the sample at position i of the axis. */
-static inline int sample_at(const struct padded_axis axis, int i)
+/* Returns the index of the sample at position i of the axis. */
+static inline int padded_index(const struct padded_axis axis, int i)
 {
     return clamp(reflect(i, axis.length) - axis.pad, 0, axis.n - 1);
 }
@@ -33,11 +33,11 @@ static inline bool is_interior(const struct padded_axis axis, int i, int count)
 }
 
 #if LANES == 16 && !defined(IMAGES)
-/* Sets line[i] to the sample at position x0 + i of the axis. Vecs at the left and right border are filtered from such a
- * line, all others from the source, by the same code. */
+/* Sets line[i] to the sample at position x0 + i of the axis. Filters read the source directly; only for vecs at the left and
+ * right border the same code reads such a line instead. */
 static inline void fill_axis(float *line, int count, PLANES_IN(s), const struct padded_axis axis, int x0, int y, int z)
 {
     for (int i = 0; i < count; i++)
-        line[i] = s[offset(s_at, sample_at(axis, x0 + i), y, z)];
+        line[i] = s[offset(s_at, padded_index(axis, x0 + i), y, z)];
 }
 #endif

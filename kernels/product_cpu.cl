@@ -8,8 +8,8 @@
  *
  *   -DSAMPLES  for chains that begin or end with a product: the source, the destination or both are a file's samples
  *              (samples.h). Arguments select samples or planes, so one program serves all these chains. A work-item
- *              computes all channels of its pixels, and the grid's z is 1. Without SAMPLES z counts planes, and a work-item
- *              computes one (`planes` is 1)
+ *              computes all channels of its pixels, and the grid's z is 1. Without SAMPLES a work-item computes one plane,
+ *              z
  *
  * Samples stay interleaved in the tile, as in the file. Splitting the channels would gain nothing, as each sample is
  * multiplied with a vector of weights.
@@ -31,8 +31,9 @@
 #define PADDED(positions) ((positions) + 2 * LANES)
 #define TILE_PITCH        (MAX_PLANES * PADDED(SPAN)) /* floats from row to row of the tile */
 
-/* Source and destination. If src is NULL, the source is `samples`; SHARPEN may have both. If the raster is NULL, the
- * destination is dst. These macros use parameters of the function around them: src, samples_at and planes.
+/* Source and destination. The source is src, or `samples` if src is NULL. If both are given, `samples` is only the other
+ * operand of SHARPEN (store_row). The destination is the raster, or dst if the raster is NULL. These macros use parameters of
+ * the function around them: src, samples_at and planes.
  *
  *   IS_INTERLEAVED  the source is samples, and the tile is interleaved like them
  *   STEP            floats of the tile from one position to the next
@@ -55,8 +56,8 @@
 #define ROW_ELEMENTS   src_at.pitch
 #endif
 
-/* Loads sixteen neighbouring elements of a row. Converts samples to floats as samples.cl does, which unpacks the images of a
- * group: both must get the same bits. */
+/* Loads sixteen neighbouring elements of a row. Converts samples to floats as samples.cl does. That kernel unpacks the images
+ * of a group, and a picture must get the same bits in a group and alone. */
 INLINE float16 load_elements(INPUT, int x, int y, int z)
 {
 #ifdef SAMPLES
@@ -99,9 +100,9 @@ INLINE void fill_tile(float *tile, INPUT, const struct block rows, __global cons
 }
 
 /* sum += weights * samples of `count` positions of the tile, for one channel of a block's outputs: sum[r * MAX_PLANES] of row
- * r. The first part of a window starts from 0. Returns the maximum of the sums' bits as unsigned integers, for
- * may_be_clipped(): those of negative values, infinities and NaN are larger than those of valid values. A loop over the
- * finished block would load all sums again, 6% of the kernel's time for five taps. */
+ * r. With `is_first`, the first part of a window, sums start from 0. Returns the sums' largest bit pattern as an unsigned
+ * integer, for may_be_clipped(): negative values, infinities and NaN have larger bit patterns than valid values. A loop over
+ * the finished block would load all sums again, 6% of the kernel's time for five taps. */
 INLINE uint16 multiply_rows(float16 *sum, const float *tile, __global const float *weights, int count, int step, bool is_first)
 {
     float16 part[ROWS];
@@ -243,7 +244,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
             for (int r = begin_y - block_y * ROWS; r < end_y - block_y * ROWS; r++)
                 for (int c = 0; c < planes; c++)
                     sum[r][c] = sum_without_zeros(INPUT_ARG, rows, row_weights, columns, weights, r, IS_INTERLEAVED ? c : 0,
-                                            IS_INTERLEAVED ? 0 : z + c, planes);
+                                                  IS_INTERLEAVED ? 0 : z + c, planes);
         for (int y = begin_y; y < end_y; y++)
             store_row(sum[y - block_y * ROWS], INPUT_ARG, PLANES_ARG(other), OUTPUT_ARG, epilogue, i * LANES, y, z, planes,
                       in_range);

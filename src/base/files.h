@@ -32,9 +32,9 @@ char *cache_path(const char *base, const char *home, const char *name, struct er
  * path. `path` is modified while the function runs. */
 void try_folders_above(char *path);
 
-/* Creates the missing folders of `path`: each part of it before a slash. Parts shorter than `from` bytes must
- * exist. Another process may create the same folders at the same time. If *made_from is 0 and a folder was
- * created, *made_from becomes the length of the first one's path, also if a later one fails. `path` is
+/* Creates the missing folders of `path`: each part of it that ends at a slash, except parts shorter than
+ * `from` bytes. Another process may create the same folders at the same time. If *made_from is 0, it receives
+ * the length of the path of the first folder that was created, also if a later folder fails. `path` is
  * modified while the function runs. */
 enum status create_folders(char *path, size_t from, size_t *made_from, struct error *error);
 
@@ -47,8 +47,8 @@ enum status cache_write(const char *path, const void *data, size_t size, struct 
 FILE *spool_open(const char *folder, struct error *error);
 
 /* Creates a spool of the `head_size` bytes at `head` and the rest of `source`, and rewinds it. Returns NULL
- * on failure. Messages about the spool name its folder. Messages about the source do not name it: the caller
- * does. */
+ * on failure. If the spool fails, the message names its folder; if the source fails, the caller adds its
+ * name. */
 FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head_size, struct error *error);
 
 /* Creates a spool with the content of a seekable file, whose position is unchanged; positioned at its start.
@@ -69,8 +69,9 @@ FILE *aux_open(const char *path, const char *what, struct error *error);
 /* Closes the file, or flushes stdout or stderr. Fails if any write since aux_open failed. */
 enum status aux_close(FILE *file, const char *path, const char *what, struct error *error);
 
-/* Returns 1 for names of stdout, also "-", 2 for those of stderr, and -1 for other paths. The descriptor must
- * be used, as opening the name truncates the file to which it is redirected, and a rename replaces it. */
+/* Returns 1 for names of stdout ("-", "/dev/stdout", ...), 2 for names of stderr, and -1 for other paths.
+ * Write to this descriptor: if it is redirected to a file, opening the name would truncate that file, and a
+ * rename would replace it. */
 int standard_descriptor(const char *path);
 
 /* Returns the name for messages: the path, or "standard output". */

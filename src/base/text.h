@@ -26,8 +26,8 @@ bool text_next_word(const char **cursor, char separator, struct word *word);
 bool word_equals(struct word word, const char *text);
 
 /* Parse the whole text as a decimal number: no white space, no hexadecimal, no nan or inf. Return false if it
- * is not such a number, or if a real exceeds the range of a double. An integer beyond the range of long long
- * becomes LLONG_MAX or LLONG_MIN. */
+ * is not such a number. Numbers out of range: an integer becomes LLONG_MAX or LLONG_MIN, a real is refused.
+ */
 bool text_to_integer(const char *text, long long *value);
 bool text_to_real(const char *text, double *value);
 
@@ -42,8 +42,8 @@ void text_make_visible(char *text);
 /* Returns the last part of a path. */
 const char *name_base(const char *path);
 
-/* Returns the length of the part before the last part of a path, of which only the first `length` bytes
- * count: 2 for "a/b" and "a/b/". */
+/* Returns the length of the folder above the first `length` bytes of a path, with its slash: 2 for "a/b" and
+ * "a/b/". */
 size_t path_above(const char *path, size_t length);
 
 /* True if a path ends in a slash, as it names a folder. */

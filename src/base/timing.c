@@ -216,15 +216,14 @@ enum status timing_write_trace(struct timing *timing, const char *path, struct e
     /* Name the rows and fix their order. The host's row, the last one, is omitted if it is empty. */
     const bool has_host =
         timing->event_count > 0 && phase_rows[timing->events[timing->event_count - 1].phase] == ROW_HOST;
-    for (enum row row = 0; row < (has_host ? ROW_COUNT : ROW_HOST); row++) {
-        begin_event(&out, "thread_name", "M", row);
+    for (int i = 0; i < 2 * (has_host ? ROW_COUNT : ROW_HOST); i++) {
+        const bool is_name = i % 2 == 0;
+        begin_event(&out, is_name ? "thread_name" : "thread_sort_index", "M", (enum row)(i / 2));
         json_begin(&out, "args", '{');
-        json_put_string(&out, "name", row_names[row]);
-        json_end(&out, '}');
-        end_event(&out);
-        begin_event(&out, "thread_sort_index", "M", row);
-        json_begin(&out, "args", '{');
-        json_put_integer(&out, "sort_index", row);
+        if (is_name)
+            json_put_string(&out, "name", row_names[i / 2]);
+        else
+            json_put_integer(&out, "sort_index", i / 2);
         json_end(&out, '}');
         end_event(&out);
     }

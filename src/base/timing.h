@@ -2,8 +2,8 @@
  * events.
  *
  * Reader, device and writer work at the same time, so the sum of all phases may exceed the elapsed time. If
- * out of memory, sums of kernels and events are dropped; only timing_write_trace reports that. Names are not
- * copied and must outlive the struct timing.
+ * memory for them is missing, sums of kernels and events are dropped silently, except that timing_write_trace
+ * fails. Names are not copied and must outlive the struct timing.
  *
  * Thread safety: any thread may call any function, except timing_begin, timing_write_trace and timing_free.
  */
@@ -56,7 +56,7 @@ struct timing_event {
     int count;         /* PHASE_BUILD: number of programs built together; 0 means 1 */
     uint64_t bytes;    /* bytes that the device read and wrote, or that were transferred */
     double begin, end; /* times of clock_seconds */
-    double longest;    /* seconds of the slowest program of several; 0 means end - begin */
+    double longest;    /* PHASE_BUILD of several programs: seconds of the slowest; 0 means end - begin */
 };
 
 /* Sum of the events of one phase, or of one kernel in one stage. */
@@ -92,8 +92,8 @@ void timing_add_event(struct timing *timing, const struct timing_event *event);
 /* Adds an event of the host that lasted from `begin` (clock_seconds) until now. Negative slice: none. */
 void timing_add(struct timing *timing, enum phase phase, const char *name, int slice, double begin);
 
-/* Like timing_add without a slice. Also subtracts the seconds from the phase `within`, whose own event
- * contains this one. */
+/* Like timing_add without a slice, for work inside an event of the phase `within`. Subtracts the seconds from
+ * that phase, so that they count once. */
 void timing_add_within(struct timing *timing, enum phase phase, enum phase within, const char *name,
                        double begin);
 

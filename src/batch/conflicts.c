@@ -6,9 +6,10 @@
  * the message.
  *
  * A file has two identities. The inode identifies a file that is read, by any path or link. The name in a
- * folder, after symbolic links were followed, identifies a file that is written, since climg renames a
- * temporary file to it: two hard links to one file may be two outputs; two symbolic links to one file may
- * not. For a file that does not exist yet, the folder is the nearest one above it that exists. */
+ * folder identifies a file that is written, since climg renames a temporary file to that name. So two hard
+ * links to one file can be two outputs: each gets a file of its own. Two symbolic links to one file cannot:
+ * links are followed, and both lead to one name. For a file that does not exist yet, the folder is the
+ * nearest one above it that exists. */
 #include "batch/conflicts.h"
 
 #include "base/files.h"
@@ -29,9 +30,9 @@
 
 /* One of a file's two identities: its inode, or its name in a folder. */
 struct file_identity {
-    dev_t device; /* of the file, or of the folder; as is `inode` */
-    ino_t inode;
-    const char *name; /* path below the folder; NULL: the inode is the file's own */
+    dev_t device;     /* of the file itself if `name` is NULL, else of the folder */
+    ino_t inode;      /* likewise */
+    const char *name; /* path below the folder, or NULL */
     const char *path; /* the whole path, which ends with `name`; belongs to the set; may be NULL */
 };
 
@@ -46,7 +47,8 @@ struct claim {
 
 struct claim_set {
     struct job *jobs;
-    size_t inputs, outputs; /* number of jobs, and of the first jobs that have an output of their own */
+    size_t inputs;  /* number of jobs */
+    size_t outputs; /* number of outputs: those of the first jobs, as a stack has only one */
     bool in_place, is_stack;
     void *files;          /* tree of tsearch, ordered by compare_identities */
     void *folded;         /* tree of outputs, ordered by compare_folded */
@@ -247,10 +249,11 @@ static int compare_folded(const void *a, const void *b)
     return order != 0 ? order : (*left != '\0') - (*right != '\0');
 }
 
-/* True if the folder treats the two names as one. They are equal without case. Creates a temporary file in
- * the existing folder (temporary_create), whose name has the rest of the first name's component from the
- * first character that differs, and looks for it by that rest of the second name. False if it cannot be
- * created: then the job fails anyway. */
+/* True if the folder treats the two names, which are equal without case, as one. Tries it: creates a
+ * temporary file in the folder, named after the part of the first name that differs (to the end of the
+ * component), and looks for it under the name of the second. For photo.png and phOTO.png it creates
+ * .oto.png.climg-…tmp and looks for .OTO.png.climg-…tmp. False if the file cannot be created: then the job
+ * fails anyway. */
 static bool is_one_name(const struct file_identity *first, const struct file_identity *second)
 {
     char target[PATH_MAX], other[2 * PATH_MAX], *created = NULL;
@@ -407,8 +410,8 @@ enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const
                                                                                      : count,
                             .in_place = command->settings.in_place,
                             .is_stack = is_stack};
-    /* Maximum number of claims: the files that stages and --files-from read; for each job an input, a name, a
-     * name without case and an inode; and one for the claim that claim_add looks up. */
+    /* Maximum number of claims. One for each file that stages and --files-from read. Four for each job and
+     * auxiliary output: an input, a name, a name without case and an inode. One for claim_add's search. */
     const size_t written = count + AUX_OUTPUTS, most = command->chain.count + 2 + 4 * written;
     struct aux_output aux[AUX_OUTPUTS];
     list_aux_outputs(command, aux);

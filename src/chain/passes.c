@@ -107,7 +107,7 @@ static enum status analyse_step(const struct page *page, size_t step, struct spo
     if (status != STATUS_OK)
         return status;
     free_pass_memory(page->run);
-    page->run->pool.headroom = 1; /* the end is not sliced, so no later slice needs more */
+    page->run->pool.headroom = 1; /* no larger slice will follow: analysis_end computes the whole at once */
     status = analysis_end(&plan, page->run, error);
     free_pass_memory(page->run);
     return status;

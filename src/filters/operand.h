@@ -3,8 +3,8 @@
  *     file ─▶ operand_read ─▶ planes of floats on the host ─▶ operand_combine ─▶ slices of them on the device
  *
  * The operand is read once, before the first picture, and all workers share it read-only. Like an input it is
- * converted (--linear, --range) and turned by its orientation. Premultiplied colours are divided by alpha,
- * which is otherwise ignored. A gray operand is used for all colours. */
+ * converted (--linear, --range) and turned by its orientation. Its alpha is ignored, except that
+ * premultiplied colours are divided by it. A gray operand is used for all colours. */
 #ifndef CLIMG_FILTERS_OPERAND_H
 #define CLIMG_FILTERS_OPERAND_H
 
@@ -19,8 +19,8 @@ struct operand {
     int width, height, colours; /* pixels; 1 or 3 */
     size_t pitch;               /* floats from row to row, a multiple of PITCH_UNIT */
     float *values;              /* planes of rows; owned */
-    bool is_linear;             /* values are light (--linear) */
-    uint64_t hash;              /* of the values. A stage that changes them must change the hash, too */
+    bool is_linear;             /* values were converted to amounts of light (--linear) */
+    uint64_t hash;              /* of the values, for operand_print. A stage that changes them updates it */
     bool multiplies;            /* set by the stage: values are factors; otherwise they are subtracted */
 };
 

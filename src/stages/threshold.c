@@ -153,7 +153,7 @@ static float float_below(double value)
 static void find_otsu(const void *params, const struct histogram *histogram, float found[2])
 {
     double sum = 0, below = 0, sum_below = 0, best = -1, last = 0;
-    bool split = false; /* the best split so far is after the last value */
+    bool split = false; /* the best split so far is between `last` and the next value that occurs */
     (void)params;
     /* First pass: the sum of all values. */
     for (int bin = 0; bin < histogram->bins; bin++)
@@ -212,8 +212,8 @@ static cl_float window_size(const struct threshold *threshold)
     return (cl_float)(side * side);
 }
 
-/* Number of words that find_extremes() of kernels/moments.cl writes for each channel: two extremes and the
- * number of missing samples. */
+/* Number of words that find_extremes() of kernels/moments.cl writes for each channel: the largest key of a
+ * deviation, the largest complement of a key of a sample, and the number of missing samples. */
 enum { EXTREMES = 3, MAX_EXTREMES = 4 * EXTREMES };
 
 /* Enqueues the search for the largest deviation and the smallest sample in `rows` of src. Also counts missing
@@ -238,7 +238,7 @@ static float from_sort_key(cl_uint key)
 }
 
 /* Waits for the extremes, stores R and M of channel c in found[2 * c] and found[2 * c + 1], and counts
- * missing samples. */
+ * missing samples. Unless the option channels is `each`, all channels get the extremes of all. */
 static enum status read_extremes(struct run *run, const struct threshold *threshold,
                                  const struct shape *shape, cl_mem words, float found[8], struct error *error)
 {
@@ -259,14 +259,14 @@ static enum status read_extremes(struct run *run, const struct threshold *thresh
         if (key[0] == 0 || key[1] == 0) /* no finite sample */
             continue;
         found[2 * c] = sqrtf(from_sort_key(key[0]) / window_size(threshold));
-        found[2 * c + 1] = from_sort_key(~key[1]);
+        found[2 * c + 1] = from_sort_key(~key[1]); /* the largest complement is the smallest sample's */
     }
     return STATUS_OK;
 }
 
 /* Returns the part of `rows`, from `begin` on, whose windows are computed next. On CPUs parts are small, so
- * that moments stay in the caches. This also halves the memory of --threshold sauvola. Each part computes as
- * many rows again as a window has. */
+ * that moments stay in the caches. This also halves the memory of --threshold sauvola. The cost: neighbouring
+ * parts both compute the rows that their windows share, as many as a window has. */
 static struct interval next_part(const struct run *run, const struct threshold *threshold, int width,
                                  struct interval rows, int begin)
 {
@@ -436,7 +436,8 @@ static enum status run_threshold(struct run *run, const void *params, const stru
                   ARG(channels), ARG(alpha));
 }
 
-/* A threshold of 1 is usual for integers, so it does not count as a fraction of full scale. */
+/* A V that does not fit the samples' full scale causes a warning (largest_value), except 1, which is usual
+ * for integers. */
 static struct stage_caps threshold_caps(const void *params)
 {
     const struct threshold *threshold = params;

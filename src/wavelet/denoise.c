@@ -9,8 +9,9 @@
  *
  * Colour pictures are in opponent colours while the noise is unknown. If the estimate finds that red, green
  * and blue must be separate, the fine levels are transformed again from these, and the coarse levels, which
- * are small, are converted. Whole images and slices do the same, so their bits are equal. If the stage
- * received red, green and blue, these are used, as they would change by a conversion there and back.
+ * are small, are converted. Whole images and slices do the same, so their bits are equal. For the second
+ * transform an input in red, green and blue is kept: converted to opponent colours and back it would have
+ * other bits.
  *
  * Missing values (NaN, infinities) are replaced by the mean of their neighbours at the start and restored at
  * the end. */
@@ -150,10 +151,10 @@ static enum status convert_colours(struct run *run, float direction, const struc
     return status;
 }
 
-/* Replaces missing values of the image (*filled), then converts it to opponent colours, or to red, green and
- * blue if not `opponent` (*noisy). The caller initialises both as copies of *image. Unchanged, *filled shares
- * the planes of *image, and *noisy those of *filled. So the caller releases both with value_release_except,
- * also after a failure. */
+/* Sets *filled to the image without missing values, and *noisy to *filled in opponent colours, or in red,
+ * green and blue if not `opponent`. The caller initialises both as copies of *image. A step with nothing to
+ * change shares planes: *filled those of *image, *noisy those of *filled. So the caller releases both with
+ * value_release_except, also after a failure. */
 static enum status denoise_prepare(struct run *run, const struct value *image, bool has_missing,
                                    bool opponent, struct value *filled, struct value *noisy,
                                    struct error *error)
@@ -167,9 +168,10 @@ static enum status denoise_prepare(struct run *run, const struct value *image, b
 }
 
 /* Counts the energies of the levels of `noisy` from level `first` on, in the rows that belong to rows `part`
- * of the image, which gives the live cells of level 1. `cells` are the live cells of the level before `first`
- * in all rows, which are released; zeroed if `first` is 1. The cells of the last level are stored in `last`,
- * which may be NULL. */
+ * of the image. Only live cells count (wavelet/noise.h). Those of level 1 are found in `image`, those of a
+ * coarser level in the cells of the level before. `cells` are the cells of level first - 1 in all rows, or
+ * zeroed if `first` is 1; they are released. Stores the cells of the last level in `last`, which may be NULL.
+ */
 static enum status denoise_count(struct run *run, const struct denoise *denoise, const struct value *image,
                                  struct interval part, int first, const struct value *noisy,
                                  struct planes *cells, struct planes *last, cl_mem counters,
@@ -236,8 +238,7 @@ static enum status denoise_separate_coarse(struct run *run, const struct image_n
 }
 
 /* Converts images whose colours are separate to red, green and blue, the others to opponent colours. `image`
- * is as the stage received it, but for missing values, as slices do not convert to opponent colours and back.
- */
+ * has the colours that the stage received, as in slices: not converted to opponent colours and back. */
 static enum status separate_colours(struct run *run, const struct image_noise *images,
                                     const struct value *image, struct value *out, struct error *error)
 {
@@ -246,8 +247,8 @@ static enum status separate_colours(struct run *run, const struct image_noise *i
 }
 
 /* Replaces the pyramid of an image whose noise was found to be separate: transforms the fine levels again and
- * converts the coarse ones. Slices do the same; converting the fine levels would give other bits. `image`:
- * see separate_colours. */
+ * converts the coarse ones. Slices do the same; converting the fine levels would give other bits. `image` has
+ * the colours that the stage received. */
 static enum status separate_pyramid(struct run *run, const struct denoise *denoise,
                                     const struct image_noise *images, const struct value *image,
                                     struct interval out, struct value *pyramid, struct error *error)
@@ -406,7 +407,7 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
     if (!images)
         return STATUS_FAILED;
     struct value filled = *image, noisy = *image, clean = {.shape = out->shape, .rows = out->rows};
-    /* Count missing values, unless the analysis pass has. */
+    /* Count missing values, unless the analysis pass did; numbers[0] is then 1 if it found some. */
     bool has_missing = result && result->numbers[0] > 0;
     enum status status =
         result ? STATUS_OK : missing_count(run, denoise, image, columns, out->rows, &has_missing, error);
@@ -421,8 +422,8 @@ static enum status denoise_tile(struct run *run, const void *params, const struc
         status = denoise_planes(run, denoise, known, tile, &filled, &noisy, images, &clean, error);
     value_release_except(run, &noisy, &filled);
     value_release_except(run, &filled, image);
-    /* Convert images that are not in the colours of the output: separate ones if it has opponent colours,
-     * the others if not. */
+    /* Convert images that are not in the colours of the output. For an output in opponent colours these are
+     * the separate ones, for red, green and blue the others. */
     if (status == STATUS_OK && denoise_has_separate(shape, images, out->opponent)) {
         status = convert_colours(run, out->opponent ? 1 : -1, images, out->opponent, &clean, out, error);
         planes_release(&run->pool, &clean.planes[0]);
@@ -571,7 +572,8 @@ enum status denoise_run(struct run *run, const void *params, const struct value 
                         struct error *error)
 {
     const struct tiling tiling = {params, denoise_columns, denoise_tile};
-    /* Without the analysis pass that it needs, the slice is the image, and the result needs all columns. */
+    /* If no analysis pass was made, though the stage needs one, the slice is the whole image. Then it is no
+     * use to divide it into tiles: the noise needs all columns. */
     const bool whole = needs_analysis(params, &in->shape) && !run_analysis_result(run, params);
     return tiles_run(run, &tiling, whole, in, out, error);
 }

@@ -26,7 +26,8 @@ struct jpeg_reader {
     struct jpeg_segments segments;
 };
 
-/* Step: reads the header, describes the picture and computes the memory for decoding. */
+/* Reads the header, describes the picture and computes the memory for decoding. Called by jpeg_session_run,
+ * as libjpeg jumps out of a function that fails. */
 static enum status jpeg_parse_header(void *context, struct error *error)
 {
     static const char *const subsamplings[] = {[SUBSAMPLING_UNKNOWN] = "",
@@ -112,6 +113,7 @@ struct row_request {
     uint32_t count;      /* rows */
 };
 
+/* Decodes rows. Called by jpeg_session_run. */
 static enum status jpeg_read_rows(void *context, struct error *error)
 {
     const struct row_request *request = context;
@@ -132,7 +134,7 @@ static enum status jpeg_read_rows(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* Step: reads to the end marker. */
+/* Reads to the end marker. Called by jpeg_session_run. */
 static enum status read_end_marker(void *context, struct error *error)
 {
     struct jpeg_reader *reader = context;
@@ -142,8 +144,8 @@ static enum status read_end_marker(void *context, struct error *error)
 }
 
 /* Reads the end marker after the last row. Pictures of some cameras, panoramas and interrupted downloads lack
- * it, or have other data in its place. All pixels were decoded, so that is a warning. Other bytes than zeros
- * before an end marker are an error, as they may be pixels. */
+ * it, or have other data in its place. All pixels were decoded, so that is a warning. If the marker is there,
+ * but after bytes that are not zero, these may be pixels that were not decoded: an error. */
 static enum status check_end_marker(struct jpeg_reader *reader, struct error *error)
 {
     struct jpeg_session *session = &reader->session;
@@ -192,7 +194,7 @@ static void jpeg_check_trailing_data(struct reader *base)
         more = fread(session->buffer + have, 1, JPEG_BUFFER_SIZE - have, base->file);
     const struct jpeg_companions *announced = &reader->segments.companions; /* the header warned of them */
     struct jpeg_companions found = jpeg_companions_find(session->buffer, have + more);
-    /* An index that lists no picture to warn of: a JPEG here is a preview. */
+    /* The header may have an index of further pictures. If it lists none, a JPEG here is only a preview. */
     found.pictures = found.pictures && !announced->has_index;
     if (!announced->gain_map && !announced->video && !announced->pictures)
         jpeg_companions_warn(&found, &base->trailing);

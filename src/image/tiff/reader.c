@@ -32,8 +32,8 @@ static enum status follow_links(struct ifd ifd, struct directories *list, bool *
 
     *broken = !ifd_first(&ifd);
     for (; !*broken && ifd.at != 0; ifd.at = next) {
-        /* The link leads back to the mark: the cycle has `length` directories. It begins with the first
-           offset that is repeated `length` later. Keep the directories up to the end of the first cycle. */
+        /* The link leads back to the mark: the cycle has `length` directories. Its first directory is the
+           first one in the list whose offset appears again `length` places later. Drop the repetitions. */
         if (list->count > 0 && ifd.at == list->offsets[mark]) {
             const size_t length = list->count - mark;
             size_t first = 0;
@@ -208,20 +208,20 @@ static void close_page(struct tiff_reader *reader)
  * stacks beyond 4 GiB that way. */
 static enum status check_stack(const struct tiff_reader *reader, struct error *error)
 {
-    int images = description_image_count(&reader->base.info.metadata);
-    if (description_is_truncated(&reader->base.info.metadata) && reader->base.page_count == 1 &&
-        reader_last_page(&reader->base) != 1)
+    const int images = description_image_count(&reader->base.info.metadata);
+    if (reader->base.page_count > 1 || reader_last_page(&reader->base) == 1)
+        return STATUS_OK;
+    if (description_is_truncated(&reader->base.info.metadata))
         return fail(
             error, STATUS_FAILED,
             "several images in one directory, as tifffile writes them with truncate=True, are not supported; "
             "read the first one with --page 1, or write the file without that");
-
-    if (images <= 1 || reader->base.page_count > 1 || reader_last_page(&reader->base) == 1)
-        return STATUS_OK;
-    return fail(error, STATUS_FAILED,
-                "an ImageJ stack of %d images in one directory is not supported; read the first one with "
-                "--page 1, or save it as an image sequence",
-                images);
+    if (images > 1)
+        return fail(error, STATUS_FAILED,
+                    "an ImageJ stack of %d images in one directory is not supported; read the first one with "
+                    "--page 1, or save it as an image sequence",
+                    images);
+    return STATUS_OK;
 }
 
 /* Updates GDAL's nodata of doubles, often -DBL_MAX: beyond the range of floats it becomes infinite, as the
