@@ -30,8 +30,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Fails if pixels would be read from or written to a terminal. If only an output is missing, the message
- * shows the command with one, unless the input is missing, too. */
+/* Fails if pixels would be read from or written to a terminal. If the command names an input that exists but
+ * no output, the message shows the command with an output. */
 static enum status check_terminal(const struct command *command, struct error *error)
 {
     struct stat info = {.st_mode = 0};
@@ -56,7 +56,8 @@ static enum status check_terminal(const struct command *command, struct error *e
                 S_ISDIR(info.st_mode) && !is_merged ? "out/" : "out.png");
 }
 
-/* Fails if outputs cannot be written, as far as --format and their names decide about their format. */
+/* Fails if outputs cannot be written in the format that --format or their names select. An output's format
+ * may also depend on its input; then it is checked later. */
 static enum status check_formats(const struct job_list *list, const struct settings *settings,
                                  struct error *error)
 {
@@ -254,7 +255,8 @@ static struct workload estimate_workload(const struct command *command, const st
     if (first->bytes == 0 || reader_open(first->input, &options, &reader, &ignored) != STATUS_OK)
         return chain_workload(&command->chain, &shape, 1, pages);
 
-    /* Multiply by the pages of the first file. If its header has no number of them, it is uncompressed. */
+    /* Multiply by the pages of the first file. Only formats without compression have no number of pages in
+     * their header; their number follows from the file's size. */
     const struct image_info *info = reader_info(reader);
     const int known_pages = reader_pages_wanted(reader), size = (int)sample_size(info->type);
     shape = image_shape(info);
@@ -351,7 +353,7 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
         if (environment_closes(&settings->environment))
             worker_pool_close(&pool);
     }
-    /* With --shard, another process may still write to a folder that is empty. */
+    /* Not with --shard: a folder that is empty now may be where another shard's process is about to write. */
     if (settings->part.count == 0)
         remove_empty_folders(&list);
     stack_free(&stack);

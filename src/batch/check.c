@@ -5,7 +5,7 @@
  * Decoding fails at a wrong checksum of pixels (PNG, Deflate in TIFF). In addition --check compares the
  * checksum of a coefficient file and, by reader_examine, the checksums of PNG chunks without pixels, and
  * looks for data after the end of the file. Files without checksums are only decoded, and their line says so.
- * Of several files each is decoded by one thread; a single file by all. */
+ * A single file is decoded by all threads; several files by one thread each, at the same time. */
 #include "base/json.h"
 #include "base/text.h"
 #include "base/threads.h"
@@ -37,7 +37,8 @@ static enum status check_page(struct check *check, struct reader *reader, uint32
 {
     const struct image_info *info = reader_info(reader);
     const size_t row = row_size(info);
-    const bool ends_page = info->video.part + 1 >= info->video.parts; /* chroma ends a frame of video */
+    /* A frame of video is read as two pages, luma and chroma; count it once. */
+    const bool is_counted = info->video.part + 1 >= info->video.parts;
     const struct shape shape = {.width = (int)info->width, .height = (int)info->height};
     const uint32_t most = row < ROWS_SIZE ? (uint32_t)(ROWS_SIZE / row) : 1;
     void *rows = allocate(row * (most < info->height ? most : info->height), "rows", error);
@@ -55,7 +56,7 @@ static enum status check_page(struct check *check, struct reader *reader, uint32
     }
     free(rows);
     check->result.pixels += (uint64_t)info->width * info->height;
-    check->pages += status == STATUS_OK && ends_page;
+    check->pages += status == STATUS_OK && is_counted;
     check->job->page = check->pages;
     return status;
 }
@@ -86,7 +87,7 @@ static enum status check_pages(struct check *check, struct reader *reader, struc
         }
         if (status == STATUS_OK)
             status = reader_next_page(reader, &more, error);
-        /* A page without checksums decides for the file. */
+        /* The file has checksums only if all its pages have. */
         if (status == STATUS_OK && more && check->checksums)
             check->checksums = info->checksums;
     }

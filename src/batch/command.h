@@ -25,8 +25,9 @@ struct command {
 
     const char *output;       /* "-" is stdout; NULL: each input's own path (--in-place), or a command
                                * without outputs (--info, --check, --compare) */
-    bool output_is_directory; /* there are several inputs or --files-from, or it ends in a slash */
-    bool output_may_be_input; /* a stage or option follows the names: an existing file may be an input */
+    bool output_is_directory; /* as there are several inputs or --files-from, or `output` ends in a slash */
+    bool output_may_be_input; /* a stage or option follows the names, so if the last name is an existing file,
+                               * the user may have meant it as an input */
 
     /* Confines the process to the command's files and starts the thread that waits for signals. Called once,
      * when the files are known, before pixels are decoded and before there are other threads. May be NULL. */
@@ -41,9 +42,8 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
                       struct error *error);
 
 /* Runs --check: decodes all inputs and prints a line for each to `out`, in their order. Returns
- * STATUS_PARTIAL if an input is damaged or cannot be read, also if all are. A single input's message is
- * returned; of several inputs, `report_error` gets each message, and the number of failures is the returned
- * one. */
+ * STATUS_PARTIAL if at least one input is damaged or cannot be read. `error` is then the message about a
+ * single input. With several inputs `report_error` gets the messages, and `error` the number of failures. */
 enum status check_run(const struct command *command, FILE *out, void (*report_error)(const struct error *),
                       struct error *error);
 

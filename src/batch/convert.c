@@ -1,9 +1,10 @@
 /* Converts one job, page by page: plans and describes the output, runs the chain, commits the file.
  *
  *     begin ─▶ for each page: plan ─▶ describe ─▶ chain ─▶ end of page ─▶ ... ─▶ input unchanged? ─▶ commit
+ *
  * A lossy file that nothing changes is copied. A lossy file whose pixels only move is written without
- * re-encoding, if its format can do so. The rows of a stack's picture that no step changes are read without
- * the device. A large picture is decoded while the device is being opened:
+ * re-encoding, if its format can do so. If no step precedes --stack, its pictures need no device until they
+ * are merged. A large picture is decoded while the device is being opened:
  *
  *     calling thread   measurements that need no device   wait for both   plan   pages
  *     thread           open the device
@@ -44,7 +45,8 @@ struct conversion job_output_conversion(const struct job *job, const struct work
                                             (job->is_stack_result && step_caps(job->merge_step).amplifies));
     to.channels = out->channels;
     to.alpha = out->alpha;
-    /* With --linear light is merged; otherwise the inputs of a stack are display values, also of pyramids. */
+    /* A coefficient file says how samples were converted before the transform: invert that. Not for inputs of
+     * a stack with --linear, which merges linear light. */
     if (job->pyramid && !(job_is_stack_input(job) && settings->linear)) {
         to.multiply = true;
         to.linear = job->pyramid->linear;
@@ -60,7 +62,7 @@ static bool range_applies(const struct page *page)
     return page->input_conversion.has_range && !page->output_conversion.has_range;
 }
 
-/* True if equal sample values of input and output may mean different brightness, so that metadata about
+/* True if a sample value may mean another brightness in the output than in the input, so that metadata about
  * sample values becomes wrong. */
 static bool is_rescaled(const struct job *job, const struct page *page)
 {
@@ -97,9 +99,10 @@ static struct change describe_change(const struct job *job, const struct page *p
         .space = space != job->space ? space : NULL};
 }
 
-/* Keeps the colours of an output whose format cannot describe them as the input did: an ICC profile takes the
- * place of cICP, gAMA and cHRM. Warns if the format cannot hold that either, unless the colours are nearly
- * sRGB's, as with the usual gAMA of 1/2.2. */
+/* If the output's format cannot hold the input's cICP, gAMA or cHRM, replaces them by an ICC profile. Warns
+ * if the format cannot hold that either, unless the colours are nearly sRGB's, as with the usual gAMA of
+ * 1/2.2.
+ */
 static enum status keep_colours(const struct format *format, struct image_info *out, struct error *error)
 {
     struct metadata *metadata = &out->metadata;
@@ -144,7 +147,8 @@ static enum status describe_metadata(const struct job *job, const struct worker 
         status = metadata_update(metadata, &change, error);
     const struct colour_space *space = change.space;
     const bool is_float = sample_is_float(page->out.type);
-    /* Floats without a profile are light. Say that these are encoded by the default curve of integers. */
+    /* Readers take floats without a profile for linear light. These are encoded by the default curve of
+     * integers, so add a profile. */
     if (worker->context->settings->linear && is_float && !sample_is_float(job->samples) &&
         !job_is_stack_input(job) && shape->kind == KIND_IMAGE && metadata->icc.data == NULL &&
         (shape->space == NULL || shape->space->is_srgb))
@@ -417,7 +421,7 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
     else if (ahead.is_device_opening)
         (void)worker_open(worker, &ignored); /* wait: a driver must not be interrupted while it starts */
     read_ahead_end(&ahead);
-    for (bool more = true; status == STATUS_OK && more;) {
+    for (bool more; status == STATUS_OK;) {
         status = convert_page(worker, job, result);
         /* Free memory that the page did not use; but once per frame, as luma and chroma differ in size. */
         const struct video *video = &reader_info(job->reader)->video;
@@ -426,11 +430,11 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
         job->page += video->part + 1 >= video->parts;
         if (status == STATUS_OK)
             status = reader_next_page(job->reader, &more, &result->error);
-        if (status == STATUS_OK && more)
-            job_note_samples(job, worker->context->settings);
-        if (status == STATUS_OK && more)
-            status = job_resolve_chain(job, worker, &result->error);
-        if (status == STATUS_OK && more)
+        if (status != STATUS_OK || !more)
+            return status;
+        job_note_samples(job, worker->context->settings);
+        status = job_resolve_chain(job, worker, &result->error);
+        if (status == STATUS_OK)
             status = job_check_more(job, &result->error);
     }
     return status;

@@ -4,8 +4,8 @@
  * sets the shape and the conversion; later jobs join if theirs are the same. Images of a group are more
  * channels of the same planes, so a launch processes all of them. Memory is allocated before it is known how
  * many jobs will join. So the size is predicted: it doubles while groups are full, and falls to the size of
- * the last group if a job did not fit. With a fixed size, folders in which every image has another size would
- * allocate pinned memory that is not used. */
+ * the last group if a job did not fit. A fixed size would waste pinned memory on folders in which no two
+ * images have the same size. */
 #include "batch/group.h"
 
 #include "base/timing.h"
@@ -142,8 +142,8 @@ static bool open_group(struct job_group *g)
     struct error ignored;
     struct group_item *first = &g->items[0];
     if (job_plan(first->job, g->worker, g->max_count, &g->plan, &ignored) != STATUS_OK) {
-        /* --memory-limit is too small for this group. If `expected` falls to 1, the worker forms no more
-         * groups, as each attempt opens files twice. */
+        /* --memory-limit is too small for this group: expect half. Once that is 1, the worker forms no more
+         * groups. That saves time, as jobs of a failed group are opened again. */
         g->expected = g->max_count / 2;
         return false;
     }

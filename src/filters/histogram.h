@@ -2,8 +2,8 @@
  * histogram.
  *
  * A stage that searches histograms has struct histogram_search_params first in its params, and
- * histogram_analysis. It calls histogram_search() in `run`: large pictures were counted by the analysis pass,
- * others are counted then.
+ * histogram_analysis. It calls histogram_search() in `run`. Pictures that are processed in slices were
+ * counted by the analysis pass before; others are counted in that call.
  *
  * Counts are integers, so results do not depend on slices or devices. Params are read-only; a struct run
  * belongs to one thread. Counters on the device belong to the analysis result or to the call. */
@@ -37,11 +37,14 @@ bool amounts_parse(const char *text, struct amounts *amounts);
  * stage that compares them with the result must increase it: stages/threshold.c does, by 4 to 8 ulp. */
 float amount_value(const struct shape *shape, const struct amount *amount);
 
-/* The histogram of one colour channel, or of all together. Bins of integers are 1/65535 of
- * full scale wide; beyond twice full scale, values with equal 11 significant bits share a bin. Floats share
- * a bin if the 11 significant bits of value - origin are equal; the origin is the median of 31 samples of
- * the first row. Fully transparent pixels, NaN and infinities are not
- * counted. */
+/* The histogram of one colour channel, or of all together.
+ *
+ *     integers   up to twice full scale, bins are 1/65535 of full scale wide; beyond, values whose first 11
+ *                significant bits are equal share a bin
+ *     floats     values share a bin if the first 11 significant bits of value - origin are equal. The origin
+ *                is the median of 31 samples of the first row
+ *
+ * Fully transparent pixels, NaN and infinities are not counted. */
 struct histogram {
     const uint64_t *counts; /* per bin, in ascending order of values */
     int bins;
@@ -90,7 +93,7 @@ void histogram_find_ends(const void *params, const struct histogram *histogram, 
         .unused = (unused_callback)                                                                          \
     }
 
-/* A `caps` of stages that have no capabilities of their own: those that follow from `find` and `given`. */
+/* A `caps` for stages: the capabilities that follow from `find` and `given`, no others. */
 struct stage_caps histogram_caps(const void *params);
 
 /* Set as `analysis` of a stage that searches histograms. */
@@ -99,12 +102,12 @@ extern const struct analysis histogram_analysis;
 /* Returns the number of histograms: one, or one for each colour channel. */
 int histogram_count(const struct histogram_search_params *search, const struct shape *shape);
 
-/* Adds `option`, such as "--levels ", and `count` values as sample values to the text of -v and --report,
- * once per page. */
+/* Adds `option`, such as "--levels ", and `count` values to the text of -v and --report, once per page. The
+ * values, on the 0..1 scale, are printed as sample values of the file. */
 void histogram_report(struct run *run, const char *option, const struct shape *shape, const float *values,
                       int count);
 
-/* Returns the value of the six digits that histogram_report prints. */
+/* Rounds a value to the six digits that histogram_report prints. */
 float histogram_round(const struct shape *shape, float value);
 
 /* Begins a stage's `run`: stores the two numbers of `find` for each channel c, at found[2 * c], or nothing if

@@ -14,11 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of a piece, unless one pixel of all pictures takes more. */
-enum { PIECE_BYTES = 16 << 20 };
-
-/* Pixels of a task, which one thread merges, and of a block, which are converted to doubles at once. */
-enum { TASK_PIXELS = 1024, BLOCK_PIXELS = 16 };
+enum {
+    PIECE_BYTES = 16 << 20, /* bytes of a piece, unless one pixel of all pictures takes more */
+    TASK_PIXELS = 1024,     /* pixels of a piece that one call of store_merge merges, in any thread */
+    BLOCK_PIXELS = 16       /* pixels of a task that are converted to doubles at once */
+};
 
 void merge_store_free(void *state)
 {
@@ -111,8 +111,8 @@ static enum status store_merge(void *context, int index, struct error *error)
     double *values = allocate((block + 2) * pictures * sizeof *values, "the samples of a stack", error);
     if (!values)
         return STATUS_FAILED;
-    /* `values`: a block of each picture. `counted`: the values of one sample in the pictures in which its
-     * pixel counts. */
+    /* `values` has a block of each picture. `counted` has one sample of it, from those pictures that cover
+     * its pixel. */
     double *counted = values + block * pictures, *scratch = counted + pictures;
     unsigned long long tested = 0, rejected = 0;
     for (size_t first = begin; first < end; first += BLOCK_PIXELS) {

@@ -60,7 +60,8 @@ static float chain_value(double value, int channel, const struct image_info *inf
     return (float)(space ? colour_space_light(space, channel, value) : value);
 }
 
-/* Opens the space whose curves --linear inverts. *space is NULL without --linear, and if values are light. */
+/* Opens the space whose curves --linear inverts. *space is NULL if there is nothing to invert: without
+ * --linear, or if samples are linear light already. */
 static enum status open_space(const struct image_info *info, const struct settings *settings,
                               const struct colour_space **space, struct error *error)
 {
@@ -83,9 +84,10 @@ static void fill_values(struct operand *operand, const struct image_info *info, 
     for (int y = 0; y < operand->height; y++)
         for (int x = 0; x < operand->width; x++) {
             const size_t column = (size_t)(map->xx * x + map->xy * y + map->x),
-                         line = (size_t)(map->yx * x + map->yy * y + map->y);
+                         stored_row = (size_t)(map->yx * x + map->yy * y + map->y);
             double pixel[4];
-            sample_values(info->type, stored, (line * info->width + column) * channels, channels, pixel);
+            sample_values(info->type, stored, (stored_row * info->width + column) * channels, channels,
+                          pixel);
             const double alpha = info->premultiplied ? pixel[channels - 1] : 1;
             for (int c = 0; info->premultiplied && c < operand->colours; c++)
                 pixel[c] = alpha > 0 ? pixel[c] / alpha : 0;

@@ -79,7 +79,7 @@ struct writer {
     struct output output;   /* the format writes to output.file */
     struct image_info info; /* of the current page, as the format's `write` receives it */
     unsigned char *rows; /* writer.c: rows after their conversion to bits or without alpha, owned; or NULL */
-    bool has_alpha;      /* writer.c: the caller's rows have alpha, which is blended with white */
+    bool blends_alpha;   /* writer.c: the caller's rows have alpha, which is blended with white */
     bool begun;          /* a page was begun */
     bool copied;         /* by writer_copy or writer_turn: no page was begun, and the file is complete */
 };

@@ -35,7 +35,7 @@ uint64_t writer_memory(const struct writer_options *options, const struct image_
     return class->memory == NULL ? 0 : class->memory(&chosen, info);
 }
 
-bool writer_reads(const struct format *format)
+bool writer_seeks(const struct format *format)
 {
     return format->writer->seeks;
 }
@@ -99,8 +99,8 @@ static size_t rows_at_once(const struct writer *writer)
     return 1 + ((size_t)64 << 10) / writer_row_size(&writer->options, &writer->info);
 }
 
-/* Packs samples of 0 and 255 to bits; in the bits, white is 1, or 0 if `flip` is 255. False: there are other
- * samples. */
+/* Packs samples of 0 and 255 to bits. `flip` is 0 for formats in which white is 1, and 255 for those in which
+ * black is 1. Returns false if there are other samples. */
 static bool pack_bits(const unsigned char *samples, uint32_t width, unsigned char flip, unsigned char *bits)
 {
     uint64_t difference = 0; /* bits in which samples differ from 0 and 255 */
@@ -116,8 +116,8 @@ static bool pack_bits(const unsigned char *samples, uint32_t width, unsigned cha
     return difference == 0;
 }
 
-/* Blends a row with white: colour * alpha + white * (1 - alpha), integers rounded. `info` describes `to`,
- * which has no alpha. */
+/* Blends a row with white: colour * alpha + white * (1 - alpha), integers rounded. `info` describes the
+ * result, `to`, so its channels do not count alpha. */
 static void blend_with_white(const struct image_info *info, const unsigned char *row, unsigned char *to)
 {
     const size_t colours = (size_t)info->channels;
@@ -153,7 +153,7 @@ static enum status write_converted(struct writer *writer, const unsigned char *r
         some = count < room ? count : (uint32_t)room;
         for (uint32_t y = 0; y < some; y++, rows += pitch) {
             unsigned char *to = writer->rows + y * size;
-            if (writer->has_alpha)
+            if (writer->blends_alpha)
                 blend_with_white(&writer->info, rows, to);
             else if (!pack_bits(rows, writer->info.width, class->black_is_one ? 255 : 0, to))
                 return fail(
@@ -170,14 +170,14 @@ enum status writer_begin_page(struct writer *writer, const struct image_info *in
 {
     enum status status = writer_check_page(writer, info, error);
     writer->info = *info; /* borrows the metadata */
-    writer->has_alpha = info->alpha && writer->format->holds.flat && !writer->options.bilevel;
-    if (writer->has_alpha) {
+    writer->blends_alpha = info->alpha && writer->format->holds.flat && !writer->options.bilevel;
+    if (writer->blends_alpha) {
         writer->info.channels--;
         writer->info.alpha = false;
     }
     free(writer->rows);
     writer->rows = NULL;
-    if (status == STATUS_OK && (writer->options.bilevel || writer->has_alpha)) {
+    if (status == STATUS_OK && (writer->options.bilevel || writer->blends_alpha)) {
         writer->rows =
             allocate(rows_at_once(writer) * writer_row_size(&writer->options, &writer->info), "a row", error);
         status = writer->rows != NULL ? STATUS_OK : STATUS_FAILED;

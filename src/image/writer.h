@@ -12,7 +12,7 @@ struct reader;
 struct writer;
 
 /* True if the format reads back what it has written, so that the output's folder must be readable. */
-bool writer_reads(const struct format *format);
+bool writer_seeks(const struct format *format);
 
 /* Opens an output; "-" is stdout. A file is written as a temporary file in the same folder; device files and
  * pipes are written directly. On failure *writer is NULL and nothing is left. */

@@ -5,8 +5,8 @@
  *     device image   reduce on the device ─▶ download ─▶ luma ─▶ gray plane
  *
  * Rows of a file are halved while they are decoded. Only a picture that must be turned is completely in
- * memory. Each halving filters by a triangle two of its result's pixels wide. Several together are
- * nearly such a triangle for the final result.
+ * memory. Each halving filters by a triangle two of its result's pixels wide. Several halvings together are
+ * nearly one filter by a triangle two of the final pixels wide.
  *
  * Known limit: hot pixels are suppressed only after the reduction (levels.c), which has spread them in large
  * pictures. As they do not move, they may outweigh a true shift of a few pixels. */
@@ -132,8 +132,8 @@ static enum status read_upright_row(struct halver *halver, struct error *error)
     return STATUS_OK;
 }
 
-/* Computes the next row after `halvings` halvings. Calls itself for the source rows: at most three for the
- * first row, two for each later one. */
+/* Computes the next row after `halvings` halvings. Calls itself for its source rows: three or fewer for the
+ * first row of the result, two for each later one. */
 static enum status next_row(struct halver *halver, int halvings, float *values, float *weights,
                             struct error *error)
 {
@@ -224,7 +224,8 @@ enum status brightness_read(const char *path, int page, const struct settings *s
     status = info.type == SAMPLE_COMPLEX || is_lowpass
                  ? fail(error, STATUS_FAILED, "%s: contains wavelet coefficients, not a picture", path)
                  : gray_plane_make(gray, ceil_div(*width, *reduction), ceil_div(*height, *reduction), error);
-    if (is_lowpass) /* --inverse-wavelet may read all inputs of a stack, so that none would fail later */
+    /* Fail the whole stack: with --inverse-wavelet the inputs themselves would not fail. */
+    if (is_lowpass)
         error->scope = SCOPE_STACK;
     if (status == STATUS_OK) {
         struct halver halver;

@@ -2,10 +2,10 @@
  *
  *     answers.txt ─▶ test case ─▶ chain ─▶ buffers, images ─▶ unsliced, in slices of 7 rows ─▶ comparison
  *
- * An output is right if it differs from the answers by at most 1e-5 of full scale (of the answer if that is
- * larger); rounding in the chain makes less than a tenth of that. The output's checksum is compared with
- * sums.txt, too. Outputs with other bits are counted, but are no failure.
- */
+ * An output is right if it differs from the answers by at most 1e-5 of full scale, or of the answer if that
+ * is larger. That is ten times the largest rounding error of a right kernel. The output's checksum is
+ * compared with sums.txt, too. A right output with another checksum ("other bits") is counted, but is no
+ * failure. */
 #include "selftest/selftest.h"
 
 #include "base/text.h"
@@ -36,7 +36,7 @@ struct selftest_run {
     int tried;
     int wrong;      /* with wrong output */
     int not_run;    /* without output, as the run failed */
-    int other_bits; /* with right output, but other bits than on exact devices */
+    int other_bits; /* with right output, but another checksum than in sums.txt */
 
     /* Results. */
     double largest_error;          /* of right outputs; full scale is 1 */
@@ -62,8 +62,8 @@ static void selftest_describe(const struct test_case *test_case, char *text, siz
 }
 
 /* Runs a case in one kind of memory, unsliced (0) or in slices of `slice` rows, and counts and prints the
- * outcome. Does nothing if the case cannot be sliced. `sum` is the CRC-32 of the output on exact devices. If
- * the output is right, sets *got to its CRC-32, and *error to its error if that is larger. */
+ * outcome. Does nothing if the case cannot be sliced. `sum` is the CRC-32 in sums.txt. If the output is
+ * right, sets *got to its CRC-32, and *error to its error if that is larger. */
 static void run_once(struct selftest_run *run, const struct test_case *test_case, const struct chain *chain,
                      enum memory memory, int slice, uint32_t sum, uint32_t *got, double *error)
 {

@@ -227,7 +227,7 @@ enum status test_case_chain(const struct test_case *test_case, struct chain *cha
 }
 
 /* Generates the image, or a page of the pyramid's coefficient file. *written is the number of samples of
- * earlier pages; the page's samples are counted in addition. */
+ * earlier pages, and increases by those of this page. */
 static enum status make_input(const struct test_case *test_case, const struct shape *shape, int page,
                               size_t *written, struct input_page *input, struct error *error)
 {
@@ -278,7 +278,7 @@ static enum status run_plan(const struct test_case *test_case, const struct plan
                             struct input_page *inputs, int pages, struct comparison *comparison,
                             struct error *error)
 {
-    /* Test cases of linear light have no stage: convert as if there were one. */
+    /* Samples are converted to linear light only for stages. Test cases of this conversion have no stage. */
     struct page page = memory_page(run, plan, test_case->linear, test_case->exponent);
     page.input_conversion.linear = page.output_conversion.linear = test_case->linear;
     struct sample_array numbers = {.count = 0};

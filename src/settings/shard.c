@@ -4,9 +4,9 @@
  *     array of jobs    SLURM_ARRAY_TASK_ID, and _MIN, _MAX, _STEP, _COUNT of the array
  *     step of srun     SLURM_PROCID, SLURM_STEP_NUM_TASKS
  *
- * In an array only the variables of the array are used, even inside a step of srun. SLURM_NTASKS is not used:
- * a batch script has it too, with SLURM_PROCID 0. The script runs once, so only the first shard would be
- * done. */
+ * In an array only the variables of the array are used, even inside a step of srun. SLURM_NTASKS is not used
+ * instead of SLURM_STEP_NUM_TASKS, as it is also set in a batch script, which runs only once: only the first
+ * shard would be done. */
 #include "settings/settings.h"
 
 #include "base/sums.h"

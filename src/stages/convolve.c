@@ -11,10 +11,10 @@
  * In GPU buffers the matrix is padded with zeros to multiples of four columns, because a work-item loads
  * vectors of four samples. In images, texels are loaded once per group into local memory: on an
  * H200 a 16x16 matrix takes 1.4 times as long as in buffers, and with a fetch per tap 1.84 times. On a CPU it
- * takes 1/3.7 of the time of the fastest array kernel of 2011 (tests/bench).
+ * takes 1/3.7 of the time of this project's fastest kernel of 2011 (tests/bench).
  *
  * Tried and lost: local memory on CPUs, as the caches hold the window anyway; taps in constant memory, which
- * were faster in 2011 and are not on an H200. */
+ * was faster on GPUs of 2011 and is not on an H200. */
 #include "filters/kernel.h"
 #include "filters/product.h"
 
@@ -110,7 +110,7 @@ static struct interval convolve_rows(const void *params, const struct shape *in,
     const struct kernel *kernel = &((const struct convolve *)params)->kernel;
     const int height = kernel->height;
     if (kernel->separable) {
-        /* axis_source_rows does not use the border rule. */
+        /* Any border rule will do: axis_source_rows ignores it. */
         const struct axis y = axis_filtered(kernel->along_y, height, in->height, EDGE_CLAMP);
         return axis_source_rows(&y, out);
     }
@@ -165,7 +165,7 @@ enum { MAX_STRIP = 47 << 10 };
  *     group[1] * outputs + matrix.height - 1 rows   |  strip  |  strip  | ...
  *     of group[0] + matrix.width - 1 texels
  *
- * A row for the widest matrix takes 17 KB; every device has 32. */
+ * A row for the widest matrix takes 17 KB, and OpenCL guarantees 32 KB of local memory. */
 static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_int alpha_channel,
                               const struct value *in, struct value *out, struct error *error)
 {
@@ -209,8 +209,8 @@ static enum status run_kernel(struct run *run, const struct convolve *convolve, 
     return product_image(run, &x, &y, &epilogue, in, out, error);
 }
 
-/* Separable kernels are products, which read rasters. The bias is added in a pass of its own, so they write
- * rasters only without a bias. */
+/* Separable kernels are products, which can read and write a file's samples. With a bias the last pass is
+ * another kernel, so then they only read them. */
 static struct stage_caps convolve_caps(const void *params)
 {
     const struct convolve *convolve = params;
