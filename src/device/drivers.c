@@ -184,8 +184,7 @@ void drivers_allow(const struct environment *environment)
     struct error ignored = {.text = ""};
     Dl_info loader;
 
-    /* The folder of temporary files is allowed. Without TMPDIR, LLVM in AMD's driver would try TMP and TEMP.
-     */
+    /* Only this folder for temporary files is allowed. Without TMPDIR, AMD's LLVM would try TMP and TEMP. */
     setenv("TMPDIR", environment->spool, 0);
 
     /* Allow climg's caches for this user and for all users, and PoCL's cache, which pocl_cache_open has

@@ -3,9 +3,8 @@
  *     answers.txt ─▶ test case ─▶ chain ─▶ buffers, images ─▶ unsliced, in slices of 7 rows ─▶ comparison
  *
  * An output is right if it differs from the answers by at most 1e-5 of full scale, or of the answer if that
- * is larger. That is ten times the largest rounding error of a right kernel. The output's checksum is
- * compared with sums.txt, too. A right output with another checksum ("other bits") is counted, but is no
- * failure. */
+ * is larger: more than ten times the rounding error of a chain. The output's checksum is compared with
+ * sums.txt, too. A right output with another checksum ("other bits") is counted, but is no failure. */
 #include "selftest/selftest.h"
 
 #include "base/text.h"

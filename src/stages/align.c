@@ -145,7 +145,7 @@ static enum status read_reference(struct align *align, const char *path, int pag
 {
     struct gray_plane gray = {.width = 0};
     struct thread_pool workers;
-    thread_pool_open(&workers, settings->jobs > 0 ? settings->jobs : processors_available());
+    thread_pool_open(&workers, settings_threads(settings));
     align->reference = path;
     align->levels = allocate_zeroed(1, sizeof *align->levels, "a reference", error);
     enum status status = align->levels ? STATUS_OK : STATUS_FAILED;
@@ -269,7 +269,7 @@ static enum status register_series(struct align *align, const struct settings *s
     struct series_keys keys = {.key_map = {.xx = 1, .yy = 1}};
     struct thread_pool workers;
     enum status status = STATUS_OK;
-    thread_pool_open(&workers, settings->jobs > 0 ? settings->jobs : processors_available());
+    thread_pool_open(&workers, settings_threads(settings));
     for (size_t i = 0; i < inputs->count; i++) {
         struct error file_error = {.text = ""};
         if (strcmp(inputs->paths[i], "-") == 0) {

@@ -75,7 +75,7 @@ static struct dtcwt_rows denoise_needed_rows(const struct shape *pyramid, struct
 static struct interval denoise_filled_rows(const struct shape *image, struct interval rows)
 {
     const int radius = image->floats ? MISSING_RADIUS : 0;
-    return (struct interval){rows.begin - radius, rows.end + radius};
+    return interval_widen(rows, radius);
 }
 
 struct interval denoise_rows(const void *params, const struct shape *image, struct interval out)
@@ -226,9 +226,8 @@ static enum status denoise_separate_coarse(struct run *run, const struct image_n
         struct planes *planes = &pyramid->planes[level], converted;
         if (level > 0 && level <= fine)
             continue;
-        const struct interval rows = {planes->first_row, planes->first_row + planes->rows};
-        status = run_planes(run, planes->width, planes->height, rows, planes->layers, planes->channels,
-                            &converted, error);
+        status = run_planes(run, planes->width, planes->height, planes_rows(planes), planes->layers,
+                            planes->channels, &converted, error);
         if (status == STATUS_OK)
             status = opponent_colours(run, &pyramid->shape, -1, images, true, planes, &converted, error);
         planes_release(&run->pool, planes);
@@ -325,7 +324,7 @@ static enum status copy_coarse(struct run *run, const struct analysis_result *re
     const int fine = noisy->shape.levels;
     const struct planes *lowpass = &noisy->planes[0], *last = &noisy->planes[fine];
     struct planes *parents = &noisy->planes[fine + 1];
-    const struct interval rows = {lowpass->first_row, lowpass->first_row + lowpass->rows},
+    const struct interval rows = planes_rows(lowpass),
                           parent_rows = {last->first_row / 2, (last->first_row + last->rows + 1) / 2};
     const struct shape *shape = &noisy->shape;
     const int width = dtcwt_lowpass_size(shape->width, fine + 1) / 2;

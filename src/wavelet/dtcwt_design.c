@@ -233,7 +233,7 @@ static struct interval level_rows(const struct shape *shape, int level, struct i
 {
     int radius = biort_radius(shape), half = kernel_taps(&qshifts[shape->qshift]) / 2;
     struct interval first = interval_align(output, 2), four = interval_align(output, 4),
-                    wanted = level == 1 ? (struct interval){first.begin - radius, first.end + radius}
+                    wanted = level == 1 ? interval_widen(first, radius)
                                         : (struct interval){four.begin / 2 - half, four.end / 2 + half};
     return interval_align(interval_clip(wanted, dtcwt_lowpass_size(shape->height, level)), 2);
 }
@@ -272,8 +272,7 @@ void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
         struct interval all = interval_align(interval_union(wanted, subbands), 2);
         rows->lowpass[level] = all;
         if (level == 1) {
-            rows->image =
-                interval_clip((struct interval){all.begin - radius, all.end + radius}, shape->height);
+            rows->image = interval_clip(interval_widen(all, radius), shape->height);
             return;
         }
         int pad = dtcwt_crop(shape, level);

@@ -212,8 +212,7 @@ enum status dtcwt_inverse_gpu(struct run *run, const struct bank *bank, const st
     size_t floats = run->memory == MEMORY_IMAGE ? 4 : 1;                 /* of a sample or texel */
     int halo = bank->qshift ? bank->taps / 4 : (bank->taps / 2 + 1) / 2; /* coefficients */
     int rate = bank->qshift ? 4 : 2; /* outputs per coefficient and axis */
-    struct interval rows =
-        interval_align((struct interval){dst->first_row, dst->first_row + dst->rows}, rate);
+    struct interval rows = interval_align(planes_rows(dst), rate);
     struct level_layout layout = {.halo = halo,
                                   .items = subbands->width,
                                   .rows = (rows.end - rows.begin) / rate,

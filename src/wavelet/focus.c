@@ -10,8 +10,7 @@
  * Figures are the mean PSNR of 15 stacks of seven pictures, blurred by up to 8 pixels, without noise and with
  * noise of 3 counts. Tried and lost:
  * - The coefficient with the largest energy alone (44.3 and 37.5 dB); weights E^4 (42.6 and 37.8), which need
- * no noise. Those of focus.h, with windows of
- * (1 5 1): 44.6 and 39.4.
+ * no noise. The weights of focus.h, with windows of (1 5 1): 44.6 and 39.4.
  * - Windows with equal weights lose 0.3 dB without noise, 0.2 with it. Larger ones lose more. (1 8 1) gains
  * 0.03 dB without noise, and loses 0.2 to 0.3 with moving hairs.
  * - Each orientation alone: 0.08 dB less without noise, 0.05 with it. All orientations alike: 0.02 and 0.1.
@@ -96,7 +95,7 @@ static enum status add_level(struct focus *focus, bool is_first_picture, int lev
     struct run *run = focus->run;
     struct planes *sums = &focus->merged.planes[level], *weights = &focus->weights[level], energies;
     const int width = subbands->width, height = subbands->height;
-    const struct interval own_rows = {subbands->first_row, subbands->first_row + subbands->rows};
+    const struct interval own_rows = planes_rows(subbands);
     const cl_int is_first = is_first_picture, colours = shape_is_colour(&focus->whole) ? 3 : 1;
     const double factor = 1 / (SOFTNESS * colours * WINDOW_SUM * brightness_variance(focus, level));
     const int exponent = ilogb(factor) / 2;
@@ -397,7 +396,7 @@ static enum status end_winners(struct focus *focus, struct error *error)
 {
     const struct focus_pictures *pictures = focus->pictures;
     const struct planes *winners = &focus->winners;
-    const struct interval rows = {winners->first_row, winners->first_row + winners->rows};
+    const struct interval rows = planes_rows(winners);
     float *host = allocate(planes_bytes(winners), "the map of winners", error);
     enum status status = host ? planes_read(focus->run->device, winners, host, error) : STATUS_FAILED;
     const struct geometry at = planes_geometry(winners);

@@ -209,7 +209,7 @@ struct dtcwt_rows noise_part_rows(const struct shape *pyramid, struct interval p
 
 struct interval noise_live_rows(int height, struct interval own)
 {
-    return interval_clip((struct interval){own.begin - CELLS_NEAR, own.end + CELLS_NEAR}, height);
+    return interval_clip(interval_widen(own, CELLS_NEAR), height);
 }
 
 enum status noise_live(struct run *run, const struct value *image, const struct planes *finer, int level,

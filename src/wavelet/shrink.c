@@ -46,21 +46,14 @@ void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
         /* Add the halo of the neighbours, and the parents of the next finer level, whose rows have no halo
          * yet. */
         const struct interval own = rows->subbands[level];
-        struct interval wanted = interval_clip((struct interval){own.begin - RADIUS, own.end + RADIUS},
-                                               dtcwt_lowpass_size(shape->height, level) / 2);
+        struct interval wanted =
+            interval_clip(interval_widen(own, RADIUS), dtcwt_lowpass_size(shape->height, level) / 2);
         if (level > 1) {
             struct interval children = interval_align(rows->subbands[level - 1], 2);
             wanted = interval_union(wanted, (struct interval){children.begin / 2, children.end / 2});
         }
         rows->subbands[level] = wanted;
     }
-}
-
-/* Allocates scratch planes of the width, height and channels of `planes`, with other rows and layers. */
-static enum status scratch_like(struct run *run, const struct planes *planes, struct interval rows,
-                                int layers, struct planes *scratch, struct error *error)
-{
-    return run_scratch(run, planes->width, planes->height, rows, layers, planes->channels, scratch, error);
 }
 
 enum status opponent_colours(struct run *run, const struct shape *shape, float direction,
@@ -128,8 +121,8 @@ static enum status shrink_level(struct run *run, const struct noise *noise, int 
                       ARG(noise->channels), ARG_PLANES(tones), ARG(by_tone));
     }
     struct planes energies;
-    const struct interval rows = {dst->first_row, dst->first_row + dst->rows};
-    if (scratch_like(run, subbands, rows, ORIENTATIONS, &energies, error) != STATUS_OK)
+    if (run_scratch(run, subbands->width, subbands->height, planes_rows(dst), ORIENTATIONS,
+                    subbands->channels, &energies, error) != STATUS_OK)
         return STATUS_FAILED;
     struct kernel_launch work = run_work(run, "dtcwt_cpu", "shrink_energy", &energies);
     work.calls_noinline = true;
@@ -160,7 +153,7 @@ enum status shrink_subbands(struct run *run, const void *context, const struct v
                         *parents = level < MAX_LEVELS && noisy[1].width > 0 ? noisy + 1 : NULL;
     const bool by_tone = noise->by_tone != 0;
     struct planes tones;
-    enum status status = scratch_like(run, noisy, rows, SUBBAND_LAYERS, clean, error);
+    enum status status = run_scratch_like(run, noisy, rows, clean, error);
     if (status == STATUS_OK && by_tone)
         status = compute_tones(run, noise, level, noisy, rows, lowpass, &tones, error);
     if (status == STATUS_OK)
@@ -177,8 +170,7 @@ static enum status opponent_level(struct run *run, const struct value *in, int l
                                   struct error *error)
 {
     const struct planes *subbands = &in->planes[level];
-    struct interval rows = {subbands->first_row, subbands->first_row + subbands->rows};
-    if (scratch_like(run, subbands, rows, SUBBAND_LAYERS, converted, error) != STATUS_OK)
+    if (run_scratch_like(run, subbands, planes_rows(subbands), converted, error) != STATUS_OK)
         return STATUS_FAILED;
     return opponent_colours(run, &in->shape, 1, images, false, subbands, converted, error);
 }
@@ -222,7 +214,7 @@ static enum status shrink_levels(struct run *run, const struct noise *noise, con
         if (is_colour && level < levels &&
             opponent_level(run, in, level + 1, images, &parents, error) != STATUS_OK)
             return STATUS_FAILED;
-        if ((is_colour ? scratch_like(run, &noisy, own, SUBBAND_LAYERS, clean, error)
+        if ((is_colour ? run_scratch_like(run, &noisy, own, clean, error)
                        : level_planes(run, &noisy, own, clean, error)) != STATUS_OK ||
             shrink_level(run, noise, level, &noisy, level < levels ? &parents : NULL, NULL, clean, error) !=
                 STATUS_OK)
