@@ -12,7 +12,7 @@
  * Colour is premultiplied by alpha. The kernel multiplies V by alpha, instead of dividing colour.
  *
  * `sauvola`, `niblack` and `wolf` give each pixel a threshold T of its own, from mean m and standard
- * deviation s of the window around it (filters/moments.h):
+ * deviation s of the window around it (kernels/moments.cl):
  *
  *     niblack    T = m - k s
  *     sauvola    T = m + k m (s / R - 1)           R is half of full scale
@@ -26,10 +26,11 @@
  * With otsu and wolf the whole picture is searched first. Each picture has its own values, so there are no
  * groups then. */
 #include "filters/histogram.h"
-#include "filters/moments.h"
 
 #include <math.h>
 #include <string.h>
+
+enum { MAX_RADIUS = 1000 /* of the window, in pixels */ };
 
 enum method { NUMBER, OTSU, SAUVOLA, NIBLACK, WOLF };
 
@@ -111,7 +112,7 @@ static const struct option options[] = {
      .offset = offsetof(struct threshold, radius),
      .fallback = "25",
      .min = 1,
-     .max = MOMENTS_MAX_RADIUS,
+     .max = MAX_RADIUS,
      .value = "N",
      .unused = window_unused,
      .help = "the window has 2 N + 1 pixels a side: about two lines of text"},
@@ -184,6 +185,82 @@ static enum status threshold_check(void *params, struct error *error)
     (void)error;
     threshold->search.find = threshold->limit.method == OTSU ? find_otsu : NULL;
     return STATUS_OK;
+}
+
+/* ---------------------------------------------------------------- moments of windows
+ *
+ * kernels/moments.cl: one pass along y and one along x, each of which transposes.
+ *
+ *     src        W columns, rows of the slice and its halo
+ *     columns    transposed: moments of 2 r + 1 rows; as many columns as the slice has rows, W rows
+ *     moments    transposed back: moments of the windows
+ *
+ * A pass that stores without transposing would need a second kernel for x, whose vectors run along the axis
+ * that is summed. Measured errors up to radius 500, relative to the largest sample: at most 5e-7 of the mean
+ * and 2e-8 of the standard deviation, also for a tiny variance. */
+
+/* Blocks of a work-item. On CPUs more blocks mean fewer work-items whose last outputs, fewer than 16, are
+ * stored one by one. Each work-item reuses its runs for the next block, so they stay in a cache. */
+enum { CPU_BLOCKS = 8, GPU_BLOCKS = 1 };
+
+/* The same layout as struct window of kernels/moments.cl. */
+struct window {
+    cl_int radius, first_block, blocks, first, count, samples;
+};
+
+/* Returns `width`, rounded up to an odd number of cache lines. The kernel stores columns, and rows that are a
+ * power of two apart share few sets of a cache. */
+static int pad_width(int width)
+{
+    return (ceil_div(width, PITCH_UNIT) | 1) * PITCH_UNIT;
+}
+
+/* Returns the block of `side` rows that contains row y, which may be negative. */
+static int block_of(int y, int side)
+{
+    return y >= 0 ? y / side : -ceil_div(-y, side);
+}
+
+/* Enqueues one pass, for rows `rows` of src. An element of src consists of `samples` samples of the image. */
+static enum status moments_pass(struct run *run, int radius, int samples, const struct planes *src,
+                                struct interval rows, const struct planes *dst, struct error *error)
+{
+    const int side = 2 * radius + 1, first_block = block_of(rows.begin - radius, side),
+              blocks = run_is_cpu(run) ? CPU_BLOCKS : GPU_BLOCKS,
+              items = ceil_div(block_of(rows.end - 1 - radius, side) + 1 - first_block, blocks);
+    const struct window window = {radius, first_block, blocks, rows.begin, rows.end - rows.begin, samples};
+    struct planes suffixes;
+    if (run_scratch(run, src->width, items * side, rows_full(items * side), 2, src->channels, &suffixes,
+                    error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct kernel_launch work = run_work(run, "moments", "moments", src);
+    work.height = items;
+    work.depth = planes_layer_depth(src);
+    work.calls_noinline = true;
+    const enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&suffixes),
+                                      ARG_PLANES(dst), ARG(window));
+    run_scratch_release(run, &suffixes);
+    return status;
+}
+
+/* Enqueues the moments of the windows around `rows` of src, which is in buffers. Allocates *moments as
+ * scratch planes of two layers: the mean, and the sum of the squared distances to the mean. */
+static enum status moments_find(struct run *run, int radius, const struct planes *src, struct interval rows,
+                                struct planes *moments, struct error *error)
+{
+    struct planes columns;
+    if (run_scratch(run, pad_width(rows.end - rows.begin), src->width, rows_full(src->width), 2,
+                    src->channels, &columns, error) != STATUS_OK ||
+        run_scratch(run, pad_width(src->width), src->height, rows, 2, src->channels, moments, error) !=
+            STATUS_OK)
+        return STATUS_FAILED;
+    if (moments_pass(run, radius, 1, src, rows, &columns, error) != STATUS_OK)
+        return STATUS_FAILED;
+    columns.width = rows.end - rows.begin;
+    const enum status status =
+        moments_pass(run, radius, 2 * radius + 1, &columns, rows_full(src->width), moments, error);
+    run_scratch_release(run, &columns);
+    return status;
 }
 
 /* ---------------------------------------------------------------- thresholds of windows */

@@ -9,7 +9,6 @@
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
 #include "wavelet/dtcwt.h"
-#include "wavelet/dtcwt_level.h"
 #include "wavelet/shrink.h"
 
 #include <math.h>
