@@ -60,8 +60,8 @@ void try_folders_above(char *path)
 enum status create_folders(char *path, size_t from, size_t *made_from, struct error *error)
 {
     enum status status = STATUS_OK;
-    char *slash =
-        strchr(path + (from > 0 ? from : 1), '/'); /* a slash at the start is the root, which exists */
+    /* A slash at the start is the root, which exists. */
+    char *slash = strchr(path + (from > 0 ? from : 1), '/');
     for (; slash && status == STATUS_OK; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         struct stat info;

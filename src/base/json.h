@@ -26,7 +26,7 @@ void json_put_null(struct json_writer *writer, const char *key);
 void json_put_boolean(struct json_writer *writer, const char *key, bool value);
 void json_put_integer(struct json_writer *writer, const char *key, long long value);
 
-/* Prints an integer; null if it is not positive, as 0 stands for unknown. */
+/* Prints an integer; null if it is not positive: unknown. */
 void json_put_positive(struct json_writer *writer, const char *key, long long value);
 
 /* Prints a real with this number of significant digits; null if it is not finite. */

@@ -27,7 +27,7 @@ struct command {
                                * without outputs (--info, --check, --compare) */
     bool output_is_directory; /* as there are several inputs or --files-from, or `output` ends in a slash */
     bool output_may_be_input; /* a stage or option follows the names, so if the last name is an existing file,
-                               * the user may have meant it as an input */
+                               * it may be an input without an output */
 
     /* Confines the process to the command's files and starts the thread that waits for signals. Called once,
      * when the files are known, before pixels are decoded and before there are other threads. May be NULL. */

@@ -48,7 +48,7 @@ struct claim {
 struct claim_set {
     struct job *jobs;
     size_t inputs;  /* number of jobs */
-    size_t outputs; /* number of outputs: those of the first jobs, as a stack has only one */
+    size_t outputs; /* number of jobs from the first on whose output counts: 1 for a stack */
     bool in_place, is_stack;
     void *files;          /* tree of tsearch, ordered by compare_identities */
     void *folded;         /* tree of outputs, ordered by compare_folded */

@@ -35,7 +35,7 @@ enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const
                             struct error *error);
 
 /* Fails with STATUS_USAGE if the file of --report, --trace, --timing or a stage is named like an image. In
- * "--report out.png" the user probably meant out.png as the output, and forgot the name of the report. */
+ * "--report out.png" out.png is probably the output, and the name of the report is missing. */
 enum status conflicts_check_names(const struct command *command, struct error *error);
 
 #endif

@@ -6,13 +6,13 @@
  *     climg2 PROVENANCE INPUT OUTPUT NAME
  *
  * INPUT and OUTPUT are size, inode, times of modification and of the last change of the inode, and CRC-32 of
- * the files (of an input, of its first and last MiB). NAME is the output's. The provenance is a text with the
- * stages and options that determine the output's pixels; the record has a hash of it, without the version of
- * climg. An output is done if its record has this command's provenance, and input and output are unchanged.
- * An input of another size or time of modification has changed. A file is not read if its size, inode and
- * times are as in the record; otherwise its checksum decides. So another input counts as such even if it has
- * the size and the time of the former one. Records have names without folders, so that a folder can be moved
- * together with its done list.
+ * the files. The CRC-32 of an input is of its first and last MiB only. NAME is the output's. The provenance
+ * is a text with the stages and options that determine the output's pixels; the record has a hash of it,
+ * without the version of climg. An output is done if its record has this command's provenance, and input and
+ * output are unchanged. An input of another size or time of modification has changed. A file is not read if
+ * its size, inode and times are as in the record; otherwise its checksum decides. So a new input is
+ * recognised even if it has the size and the time of the former one. Records have names without folders, so
+ * that a folder can be moved together with its done list.
  *
  * Several processes may append records at the same time. If a record is missing or cannot be parsed (the
  * first run was without --resume, or the process was killed), the output itself decides: it is done if it is

@@ -28,7 +28,7 @@ static bool is_link(const char *path)
 /* Allows reading all inputs, and files that stages and --compare read. */
 static void allow_inputs(const struct command *command, const struct job_list *list)
 {
-    char counterpart[PATH_MAX]; /* of an input, in the folder that is the reference */
+    char counterpart[PATH_MAX]; /* the file of an input's name in the folder that --compare names */
     for (size_t i = 0; i < command->input_count; i++)
         confine_allow(command->inputs[i], CONFINE_READ);
     if (command->compare.reference)
@@ -51,8 +51,8 @@ static void allow_inputs(const struct command *command, const struct job_list *l
     }
 }
 
-/* Allows overwriting a file, or creating it if it does not exist (for a link: if its target does not exist).
- * With --resume also allows reading it. `path` may be NULL. */
+/* Allows overwriting a file, or creating it if it does not exist. Links are followed, also to a file that
+ * does not exist. With --resume also allows reading it. `path` may be NULL. */
 static void allow_aux_output(const char *path, const struct settings *settings)
 {
     struct stat info;
@@ -70,8 +70,8 @@ static void allow_aux_output(const char *path, const struct settings *settings)
 }
 
 /* Allows writing an image. A device or pipe gets a rule of its own. Otherwise the rule is on the folder of
- * the image, or of a link's target. *folder is the last folder that got a rule, which consecutive outputs in
- * one folder share. */
+ * the image, or of a link's target. *folder is the last folder that got a rule; an output in the same folder
+ * needs no other one. */
 static enum status allow_image(const char *path, unsigned rights, struct word *folder, struct error *error)
 {
     struct stat info = {.st_mode = 0};

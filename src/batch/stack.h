@@ -26,7 +26,7 @@ struct stack {
     int max_workers;            /* number of workers whose pictures fit into 256 MB and --memory-limit, at
                                  * least 1 */
 
-    pthread_mutex_t lock; /* protects the fields up to spare_size */
+    pthread_mutex_t lock; /* protects has_ended to spare_size */
     pthread_cond_t turn_changed;
     bool *has_ended;      /* by input: no more pictures of it will be added */
     size_t turn;          /* index of the first input that has not ended */
@@ -46,9 +46,11 @@ struct stack {
 enum status stack_make(struct stack *stack, const struct command *command, struct job_list *list,
                        struct error *error);
 
-/* Calls chain_prepare_series, after chain_prepare: for the steps before the merge with the inputs (not in a
- * dry run), for the steps after it without inputs. Without a stack, for the whole chain without inputs. Sets
- * max_workers. */
+/* Sets max_workers, and calls chain_prepare_series, after chain_prepare:
+ *
+ *     steps before the merge    with the inputs, but not in a dry run
+ *     steps after the merge     without inputs
+ *     chain without a merge     without inputs */
 enum status stack_prepare(struct stack *stack, const struct command *command, const struct job_list *list,
                           struct error *error);
 

@@ -57,7 +57,7 @@ bool worker_begin_open(struct worker *worker)
 }
 
 /* Sets the memory limits of the run and the verifier by the worker's share. With --verify each gets half of
- * the host memory. Rounds up, as 0 means no limit. */
+ * the host memory, rounded up: a limit of 1 must not become 0, which means no limit. */
 static void set_limits(struct worker *worker)
 {
     const uint64_t memory = worker->share.memory_limit;

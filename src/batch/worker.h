@@ -62,7 +62,8 @@ struct worker {
     struct device_opener opener;
     atomic_bool open; /* `device` and `run` are initialised */
     struct device device;
-    struct device shared; /* `device` as it was opened: followers and the verifier are made from this copy */
+    struct device shared; /* copy of `device` as it was opened; device_share makes devices of followers and
+                           * the verifier from it */
     struct verifier verifier; /* open with --verify */
     struct run run;
 

@@ -1,7 +1,6 @@
 /* A pool of workers, which take the jobs of a list.
  *
- *     worker_pool_open ─▶ worker_pool_run ─▶ worker_pool_add_measurements ─▶ report_times ─▶
- * worker_pool_close
+ *     worker_pool_open ─▶ _run ─▶ _add_measurements ─▶ report_times ─▶ worker_pool_close
  *
  * The pool owns its workers and borrows list and results. Thread safety: the main thread calls all functions;
  * in worker_pool_run it runs the first worker. */
@@ -29,7 +28,7 @@ struct worker_pool {
     struct results *results;
     size_t next;         /* index of the first job that is not taken yet */
     size_t deferred;     /* number of jobs to be done at the end, whose is_deferred is true */
-    int working_devices; /* number of those that were not dropped */
+    int working_devices; /* number of devices that were not dropped */
     bool *is_dropped;    /* by device: it failed and is no longer used */
 };
 

@@ -5,8 +5,8 @@
  *        └──── idle ─────┘                                   └─── idle ────┘
  *
  * The calling thread only enqueues: upload, unpack, stages, pack and download of a slice are commands in the
- * device's in-order queue. So there is no gap between the kernels of two slices, and the next slice uses the
- * memory that one slice releases. The thread waits only for slots: the next input, and an idle output slot.
+ * device's in-order queue. So there is no gap between the kernels of two slices, and the memory of a slice is
+ * used again by the next one. The thread waits only for slots: the next input, and an idle output slot.
  *
  * A slot is a staging buffer for one slice; its owner is whoever popped it. A fast reader waits for an idle
  * slot instead of filling memory. A page that is one slice has one slot on each side and no threads: the
@@ -135,7 +135,7 @@ static enum status read_pieces(struct flow *flow, unsigned char *to, int rows, b
     enum status status = STATUS_OK;
     while (status == STATUS_OK && rows > 0 && !queue_stopped(&flow->reader.idle)) {
         const int some = rows < piece ? rows : piece;
-        /* Rows that --crop cuts off need not be decoded. Others are, to find damage. */
+        /* Decode rows that no slice needs, to find damage, unless --crop cuts them off by moving samples. */
         status = (skip && plan->moved_steps > 0 ? reader_skip : reader_read)(flow->page->reader, to, pitch,
                                                                              (uint32_t)some, error);
         flow->next_row += some;
@@ -146,7 +146,8 @@ static enum status read_pieces(struct flow *flow, unsigned char *to, int rows, b
     return status;
 }
 
-/* Returns the number of slices to read. Samples that are moved are read as one slice. */
+/* Returns the number of slices to read. If a chain begins with stages that move samples before they become
+ * planes (plan->moved_steps), the whole page is read into one slot. */
 static int slices_to_read(const struct flow *flow)
 {
     const struct plan *plan = flow->page->plan;
@@ -262,7 +263,8 @@ static enum status acquire_input(struct flow *flow, struct raster *in, struct er
                   : STATUS_OK;
 }
 
-/* Returns the slot to the reader, which waits until the enqueued commands have finished with it. */
+/* Returns the slot to the reader. Before it fills the slot, the reader waits for the enqueued commands that
+ * read it. */
 static enum status release_input(struct flow *flow, struct error *error)
 {
     struct slot *slot = flow->source;

@@ -13,8 +13,8 @@
 #include <string.h>
 
 /* Writes a character of text. Escapes troff's markup, ASCII characters that troff would replace by
- * typographic ones ('-', quotes), and characters outside ASCII, which would need a preprocessor. Lines may be
- * broken after the bars of a list of values. */
+ * typographic ones ('-', quotes), and characters outside ASCII, which would need a preprocessor. Allows troff
+ * to break a line after each bar of "a|b|c". */
 static void write_character(FILE *file, unsigned long code)
 {
     /* The escapes of groff_char(7). */
@@ -79,8 +79,8 @@ static void write_paragraphs(FILE *file, const char *text)
     }
 }
 
-/* Writes a term in bold and its meaning, indented. The escaped term has no quotes, so it is one quoted
- * argument of .B. */
+/* Writes a term in bold and its meaning, indented. Quotes around the term make it one argument of .B, whose
+ * further arguments would be joined by single blanks; quotes in it are escaped. */
 static void write_entry(FILE *file, const char *term, const char *meaning)
 {
     fputs(".TP\n.B \"", file);
@@ -136,8 +136,7 @@ static void write_list(FILE *file, struct word name)
         char known[400] = "";
         text_append(known, sizeof known,
                     "climg reads and writes %s. Inputs are recognised by their first bytes; --format or the "
-                    "name of the "
-                    "output selects its format.",
+                    "name of the output selects its format.",
                     format_names(NULL, "and").text);
         fputs(".PP\n", file);
         write_line(file, known);

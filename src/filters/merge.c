@@ -1,8 +1,9 @@
 /* The shared part of merges: coverage, the rows of the result, and statistics of the samples of a pixel.
  *
  * A quickselect finds medians (C. Hoare, "Algorithm 65: find", CACM 1961); the median does not depend on the
- * order of the values. The crop is the largest rectangle of covered pixels: for each row, the heights of
- * the covered columns above it are a histogram, whose largest rectangle a stack of rising heights finds. */
+ * order of the values. The crop is the largest rectangle of covered pixels. It is found row by row: the
+ * number of covered pixels from the row upwards, for each column, is a histogram, and the largest rectangle
+ * in a histogram is found by the known algorithm with a stack of columns of rising heights. */
 #include "filters/merge.h"
 
 #include <math.h>
@@ -70,8 +71,8 @@ size_t merge_count_row(struct merge_base *base, const double *row, size_t y)
 
 /* ---------------------------------------------------------------- the result */
 
-/* Sets the result to the largest rectangle of covered pixels. Of equally large ones, it is the one whose last
- * row comes first. */
+/* Sets the result to the largest rectangle of covered pixels. If several are equally large, chooses the one
+ * that ends in the uppermost row. */
 static enum status crop_to_covered(struct merge_base *base, struct error *error)
 {
     const size_t width = base->width;

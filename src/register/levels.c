@@ -119,7 +119,8 @@ static enum status gray_plane_filter(struct thread_pool *workers, const struct l
 }
 
 /* Replaces values by their weighted means under a Gaussian of `sigma` pixels, which is cut off at 3.5 sigma.
- * Weights are unchanged. The taps need not sum to 1, as row filters divide by the sum of weights. */
+ * Weights are unchanged. Row filters divide by the sum of taps times weights, so the taps need not sum to 1.
+ */
 static enum status gray_plane_smooth(struct thread_pool *workers, struct gray_plane *gray, double sigma,
                                      struct error *error)
 {
@@ -128,7 +129,7 @@ static enum status gray_plane_smooth(struct thread_pool *workers, struct gray_pl
     int radius = (int)ceil(3.5 * sigma);
     for (int k = -radius; k <= radius; k++)
         taps[radius + k] = (float)exact_exp(-k * k / (2 * sigma * sigma));
-    const struct line_filter line = {taps, 2 * radius + 1, -radius, 1};
+    const struct line_filter line = {.taps = taps, .count = 2 * radius + 1, .start = -radius, .step = 1};
     if (gray_plane_make(&smooth, gray->width, gray->height, error) != STATUS_OK)
         return STATUS_FAILED;
     enum status status = gray_plane_filter(workers, &line, gray, &smooth, error);
@@ -192,10 +193,11 @@ static enum status limit_block(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
-const struct line_filter gray_halving = {(const float[]){0.125F, 0.375F, 0.375F, 0.125F}, 4, -1, 2};
+const struct line_filter gray_halving = {
+    .taps = (const float[]){0.125F, 0.375F, 0.375F, 0.125F}, .count = 4, .start = -1, .step = 2};
 
-/* Scales values to a weighted mean of 0 and a standard deviation of 1. A flat picture becomes 0; flat means a
- * deviation below a millionth of the mean, which is rounding. */
+/* Scales values to a weighted mean of 0 and a standard deviation of 1. If the deviation is below a millionth
+ * of the mean, it is only rounding: the picture is flat, and all values become 0. */
 static void normalize(struct gray_plane *gray)
 {
     double sum = 0, squares = 0, weight = 0;
@@ -296,8 +298,10 @@ void levels_free(struct levels *levels)
     *levels = (struct levels){.count = 0};
 }
 
-/* The centre of a level's pixel u is at factor * u + (factor - 1) / 2 of the whole picture. With U = f u + h
- * on both sides, U' = A U + t becomes u' = A u + ((A - 1) h + t) / f. */
+/* A level's pixel u has its centre at U = f u + h of the whole picture, f = factor, h = (f - 1) / 2. The map
+ * of the whole pictures, U' = A U + t, is in pixels of the level: f u' + h = A (f u + h) + t, so
+ *
+ *     u' = A u + ((A - 1) h + t) / f */
 struct affine level_from_whole(const struct level *level, struct affine whole)
 {
     double factor = level->factor, half = (factor - 1) / 2;

@@ -227,7 +227,7 @@ enum status test_case_chain(const struct test_case *test_case, struct chain *cha
 }
 
 /* Generates the image, or a page of the pyramid's coefficient file. *written is the number of samples of
- * earlier pages, and increases by those of this page. */
+ * earlier pages, and increases by the samples of this page. */
 static enum status make_input(const struct test_case *test_case, const struct shape *shape, int page,
                               size_t *written, struct input_page *input, struct error *error)
 {

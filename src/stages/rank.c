@@ -1,5 +1,6 @@
-/* Rank filter: of the n samples of a window, sorted, the one with floor(n * percent / 100) samples before it,
- * at most the last one (the rule of scipy.ndimage.percentile_filter). 0 is an erosion, 100 a dilation.
+/* Rank filter. Of the n samples of a window in ascending order, counted from 0, the result is number
+ * min(floor(n * percent / 100), n - 1): the rule of scipy.ndimage.percentile_filter. 0 is an erosion, 100 a
+ * dilation.
  *
  * The work is in filters/rank.h, which chooses a kernel by device, samples and radius. All give the same
  * bits, because the result is always one of the samples. The stage reads and writes rasters of 8 and 16 bit

@@ -153,7 +153,7 @@ static enum status convert_colours(struct run *run, float direction, const struc
 
 /* Sets *filled to the image without missing values, and *noisy to *filled in opponent colours, or in red,
  * green and blue if not `opponent`. The caller initialises both as copies of *image. A step with nothing to
- * change shares planes: *filled those of *image, *noisy those of *filled. So the caller releases both with
+ * change shares planes: *filled with *image, *noisy with *filled. So the caller releases both with
  * value_release_except, also after a failure. */
 static enum status denoise_prepare(struct run *run, const struct value *image, bool has_missing,
                                    bool opponent, struct value *filled, struct value *noisy,
@@ -168,8 +168,8 @@ static enum status denoise_prepare(struct run *run, const struct value *image, b
 }
 
 /* Counts the energies of the levels of `noisy` from level `first` on, in the rows that belong to rows `part`
- * of the image. Only live cells count (wavelet/noise.h). Those of level 1 are found in `image`, those of a
- * coarser level in the cells of the level before. `cells` are the cells of level first - 1 in all rows, or
+ * of the image. Only live cells count (wavelet/noise.h). Live cells of level 1 are found in `image`, on
+ * coarser levels in the cells of the level before. `cells` are the cells of level first - 1 in all rows, or
  * zeroed if `first` is 1; they are released. Stores the cells of the last level in `last`, which may be NULL.
  */
 static enum status denoise_count(struct run *run, const struct denoise *denoise, const struct value *image,

@@ -26,8 +26,7 @@ struct jpeg_reader {
     struct jpeg_segments segments;
 };
 
-/* Reads the header, describes the picture and computes the memory for decoding. Called by jpeg_session_run,
- * as libjpeg jumps out of a function that fails. */
+/* Step of jpeg_session_run: reads the header, describes the picture and computes the memory for decoding. */
 static enum status jpeg_parse_header(void *context, struct error *error)
 {
     static const char *const subsamplings[] = {[SUBSAMPLING_UNKNOWN] = "",
@@ -113,7 +112,7 @@ struct row_request {
     uint32_t count;      /* rows */
 };
 
-/* Decodes rows. Called by jpeg_session_run. */
+/* Step of jpeg_session_run: decodes rows. */
 static enum status jpeg_read_rows(void *context, struct error *error)
 {
     const struct row_request *request = context;
@@ -134,7 +133,7 @@ static enum status jpeg_read_rows(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* Reads to the end marker. Called by jpeg_session_run. */
+/* Step of jpeg_session_run: reads to the end marker. */
 static enum status read_end_marker(void *context, struct error *error)
 {
     struct jpeg_reader *reader = context;

@@ -203,7 +203,7 @@ bool jpeg_session_has_all_scans(const struct jpeg_session *session)
 
 /* ---------------------------------------------------------------- begin, run, end */
 
-/* Step: creates the decoder, or the encoder if there is no source. */
+/* Step of jpeg_session_run: creates the decoder, or the encoder if there is no source. */
 static enum status create_object(void *context, struct error *error)
 {
     (void)error;

@@ -68,7 +68,7 @@ static void find_obstacle(const struct turn_job *job)
                  (unsigned long long)(memory_limit >> 20));
 }
 
-/* Step: reads all coefficients of the input, unless there is an obstacle. */
+/* Step of jpeg_session_run: reads all coefficients of the input, unless there is an obstacle. */
 static enum status read_blocks(void *context, struct error *error)
 {
     struct turn_job *job = context;
@@ -139,7 +139,7 @@ static void turn_component(struct turn_job *job, int component)
     }
 }
 
-/* Step: writes the output. */
+/* Step of jpeg_session_run: writes the output. */
 static enum status write_blocks(void *context, struct error *error)
 {
     (void)error;

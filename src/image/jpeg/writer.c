@@ -192,7 +192,7 @@ static void use_huge_pages(struct jpeg_writer *writer)
     }
 }
 
-/* Step: sets libjpeg's parameters, and writes the metadata. */
+/* Step of jpeg_session_run: sets libjpeg's parameters, and writes the metadata. */
 static enum status encode_start(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;
@@ -225,7 +225,7 @@ static enum status encode_start(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* Step: encodes writer->count rows. */
+/* Step of jpeg_session_run: encodes writer->count rows. */
 static enum status encode_rows(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;
@@ -237,7 +237,8 @@ static enum status encode_rows(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* Step: ends the file after the last row. If the Huffman tables are optimised, this encodes the picture. */
+/* Step of jpeg_session_run: ends the file after the last row. If the Huffman tables are optimised, this
+ * encodes the picture. */
 static enum status encode_finish(void *context, struct error *error)
 {
     struct jpeg_writer *writer = context;

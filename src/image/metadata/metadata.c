@@ -1,5 +1,5 @@
-/* Stores, copies and frees metadata. Number and size of texts and tags are limited; what exceeds the limits
- * is added to left_out. */
+/* Stores, copies and frees metadata. Number and size of texts and tags are limited. Texts and tags beyond a
+ * limit are dropped and named in left_out, which becomes a warning. */
 #include "image/metadata/metadata.h"
 
 #include "base/text.h"

@@ -27,7 +27,8 @@ struct png_reader {
     uint32_t next_row;    /* to be read */
 };
 
-/* Step: reads the file up to the first IDAT, describes the picture and computes the memory for decoding. */
+/* Step of png_session_run: reads the file up to the first IDAT, describes the picture and computes the memory
+ * for decoding. */
 static enum status png_read_header(void *context, struct error *error)
 {
     struct png_reader *reader = context;
@@ -102,7 +103,7 @@ static void read_end(struct png_reader *reader)
     png_read_end(reader->session.png, reader->session.info);
 }
 
-/* Step: reads the next rows, and after the last one the rest of the file. */
+/* Step of png_session_run: reads the next rows, and after the last one the rest of the file. */
 static enum status png_read_rows_step(void *context, struct error *error)
 {
     (void)error;
@@ -120,7 +121,7 @@ static enum status png_read_rows_step(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* Step: reads all rows of an interlaced image, and the rest of the file. */
+/* Step of png_session_run: reads all rows of an interlaced image, and the rest of the file. */
 static enum status read_interlaced(void *context, struct error *error)
 {
     (void)error;
