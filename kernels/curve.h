@@ -35,8 +35,8 @@ static inline void gather_pairs(__global const float *p, ints i, lanes *low, lan
 }
 #endif
 
-/* Returns f(v). Values above 2^16 count as 2^16, but infinity stays infinity if f rises there. NaN stays NaN. For v < 0 returns
- * 2 f(0) - f(-v) if is_mirrored is 1, and f(0) if it is 0. */
+/* Returns f(v). Values above 2^16 count as 2^16; infinity stays infinity if f rises between the last two entries. NaN stays NaN.
+ * For v < 0 returns 2 f(0) - f(-v) if is_mirrored is 1, and f(0) if it is 0. */
 static inline lanes curve_lookup(__global const float *table, lanes v)
 {
     const int first = 0x33800000, last = 0x477fffff; /* bits of 2^-24, and of the float below 2^16 */

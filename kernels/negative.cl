@@ -5,7 +5,7 @@
  * base is the binary logarithm of the film base's value, and gain the reciprocal of the largest density above it, each for
  * every channel. full is full scale for a pixel's colour: 1, or its alpha, as colour is premultiplied. Alpha is copied.
  *
- * In point.cl the logarithm would make the first use of all point operations wait longer for the compiler.
+ * Not a part of point.cl: that file is compiled whole, so the logarithm would delay the first use of every point operation.
  *
  * Grid: x counts vecs (texels in images), y rows, z planes. */
 #include "planes.h"

@@ -6,8 +6,8 @@
  *
  *   -DGROUP=n  work-items of a group
  *   -DREFILL   the windows of the group's blocks are together wider than the tile, which is filled and used several times.
- *              Then the sums occupy registers while the tile is filled, and fewer groups run at once (H200, --scale 2: 187
- *              instead of 142 us)
+ *              Not always defined, as sums that are kept while the tile is filled take registers, and fewer groups run at
+ *              once (H200, --scale 2: 187 instead of 142 us)
  *
  * Grid: x counts the work-items of groups along x, y blocks along y, z planes. Order of sums: product.h. */
 #ifndef LANES
@@ -41,24 +41,24 @@ INLINE void store_sums(vec *sum, __local vec *tile, PLANES_IN(other), PLANES_OUT
                        int across, int y, int z)
 {
     const int item = get_local_id(0), row = item % ROWS, column = item / ROWS;
-    const int apart = GROUP / ROWS; /* columns between the texels of a work-item */
+    const int stride = GROUP / ROWS; /* columns between the texels of a work-item */
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
         tile[r * PITCH + item] = sum[r];
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (int i = 0; i < ROWS; i++)
-        sum[i] = tile[row * PITCH + column + i * apart];
-    if (stores_all_rows(dst_at, epilogue, y) && column + (ROWS - 1) * apart < across) {
+        sum[i] = tile[row * PITCH + column + i * stride];
+    if (stores_all_rows(dst_at, epilogue, y) && column + (ROWS - 1) * stride < across) {
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
-            store(PLANES_ARG(dst), begin + column + i * apart, y + row, z, sum[i]);
+            store(PLANES_ARG(dst), begin + column + i * stride, y + row, z, sum[i]);
         return;
     }
 #pragma unroll
     for (int i = 0; i < ROWS; i++)
-        if (column + i * apart < across)
-            store_output(sum[i], PLANES_ARG(other), PLANES_ARG(dst), epilogue, begin + column + i * apart, y + row, z);
+        if (column + i * stride < across)
+            store_output(sum[i], PLANES_ARG(other), PLANES_ARG(dst), epilogue, begin + column + i * stride, y + row, z);
 }
 #else
 INLINE void store_sums(vec *sum, __local vec *tile, PLANES_IN(other), PLANES_OUT(dst), const struct epilogue epilogue, int begin,
@@ -136,7 +136,7 @@ product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE
         barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     }
-    /* A NaN or an infinity makes sums NaN in which its weight is 0. */
+    /* A weight of 0 times NaN or infinity is NaN: compute such sums again, without samples of weight 0. */
     if (!sums_are_finite(sum, ROWS))
         recompute_sums(sum, ROWS, PLANES_ARG(src), rows, row_weights, columns, weights, z);
     store_sums(sum, tile, PLANES_ARG(other), PLANES_ARG(dst), epilogue, begin_x, end_x - begin_x, block_y * ROWS, z);

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Maximum number of steps that a user writes, and of all with those that are inserted, such as mosaics.
- * Arrays of row ranges on the stack have MAX_CHAIN elements. */
+/* Maximum number of steps: as the user writes them, and after steps such as mosaics were inserted. Arrays of
+ * row ranges on the stack have MAX_CHAIN elements. */
 enum { MAX_WRITTEN = 256, MAX_CHAIN = 2 * MAX_WRITTEN };
 
 /* A stage with its parameters. */
@@ -40,14 +40,14 @@ enum status chain_add(struct chain *chain, const struct stage *stage, const char
 
 /* Copies the chain for an input of that kind. Inserts --mosaic, which draws a pyramid as an image, before an
  * image stage that would get a pyramid, and at the end unless `keep_pyramid`. A pyramid stage that would get
- * an image is a usage error.
- * The caller frees *resolved with chain_free before `written`; on failure it is empty. */
+ * an image is a usage error. The caller frees *resolved with chain_free before `written`; on failure it is
+ * empty. */
 enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
                           struct chain *resolved, struct error *error);
 
-/* Inserts a step that turns pictures with an orientation of 2 to 8 upright: at the start, or after the step
- * that makes the image again of a coefficient file. Sets *orientation to 0 and inserts nothing if the output
- * is a pyramid or its mosaic. */
+/* Inserts a step that turns pictures with an orientation of 2 to 8 upright: at the start, or in a chain for
+ * coefficient files after --inverse-wavelet. Sets *orientation to 0 and inserts nothing if the output is a
+ * pyramid or its mosaic. */
 enum status chain_auto_orient(struct chain *chain, enum kind input, int *orientation, struct error *error);
 extern const struct stage stage_auto_orient; /* auto_orient.c */
 
