@@ -76,27 +76,29 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
     const struct chain *chain = &command->chain;
     const size_t at = chain_find_merge(chain, 0);
     *stack = (struct stack){.settings = &command->settings, .before = *chain};
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
+    const char **paths = allocate(list->count * sizeof *paths, "the inputs", error);
+    if (!paths)
+        return STATUS_FAILED;
+    for (size_t i = 0; i < list->count; i++)
+        paths[i] = list->jobs[i].input;
+    stack->series = (struct input_series){.count = list->count, .paths = paths};
     if (at == chain->count)
         return STATUS_OK;
     stack->step = &chain->steps[at];
+    stack->series.is_merged = true;
+    stack->series.has_pages = step_caps(stack->step).merges_pages;
+    pthread_mutex_init(&stack->lock, NULL);
+    pthread_cond_init(&stack->turn_changed, NULL);
     stack->before.count = at;
     stack->after = (struct chain){.steps = chain->steps + at + 1, .count = chain->count - at - 1};
     stack->has_ended = allocate_zeroed(list->count, sizeof *stack->has_ended, "a stack", error);
     if (!stack->has_ended)
         return STATUS_FAILED;
-    // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
-    const char **paths = allocate(list->count * sizeof *paths, "a stack", error);
-    if (!paths)
-        return STATUS_FAILED;
-    stack->series = (struct input_series){
-        .count = list->count, .paths = paths, .has_pages = step_caps(stack->step).merges_pages};
-    pthread_mutex_init(&stack->lock, NULL);
-    pthread_cond_init(&stack->turn_changed, NULL);
     for (size_t i = 0; i < list->count; i++) {
         list->jobs[i].merge_step = stack->step;
         list->jobs[i].stack = stack;
         list->jobs[i].index = i;
-        paths[i] = list->jobs[i].input;
     }
     const struct job *first = &list->jobs[0];
     stack->result = (struct job){.name = first->name,
@@ -115,7 +117,7 @@ enum status stack_prepare(struct stack *stack, const struct command *command, co
     const struct settings *settings = &command->settings;
     stack->before.prepare_seconds = command->chain.prepare_seconds;
     if (!stack->step)
-        return chain_prepare_series(&stack->before, settings, NULL, error);
+        return chain_prepare_series(&stack->before, settings, &stack->series, error);
     stack->max_workers = count_workers(command, list);
     enum status status = chain_prepare_series(&stack->after, settings, NULL, error);
     return status == STATUS_OK && !settings->dry_run
@@ -129,7 +131,7 @@ void stack_free(struct stack *stack)
         merge_functions(stack)->free(stack->merge);
     free_pages(stack->spare, stack->spare_size);
     metadata_free(&stack->first_info.metadata);
-    if (stack->series.paths) {
+    if (stack->step) {
         pthread_mutex_destroy(&stack->lock);
         pthread_cond_destroy(&stack->turn_changed);
     }

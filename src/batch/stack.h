@@ -50,7 +50,7 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
  *
  *     steps before the merge    with the inputs, but not in a dry run
  *     steps after the merge     without inputs
- *     chain without a merge     without inputs */
+ *     chain without a merge     with the inputs */
 enum status stack_prepare(struct stack *stack, const struct command *command, const struct job_list *list,
                           struct error *error);
 

@@ -85,7 +85,7 @@ bool chain_is_measured(const struct chain *chain);
  * before the chain is shared by threads. */
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error);
 
-/* Calls `prepare_series` of every stage. `series` may be NULL. */
+/* Calls `prepare_series` of every stage. `series` is NULL for the stages after a merge. */
 enum status chain_prepare_series(struct chain *chain, const struct settings *settings,
                                  const struct input_series *series, struct error *error);
 

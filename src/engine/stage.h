@@ -319,11 +319,12 @@ struct merge_result {
     bool alpha;
 };
 
-/* The inputs of a merge. */
+/* The inputs of a command. */
 struct input_series {
     size_t count;
     const char *const *paths; /* in their order */
     bool has_pages;           /* all pages of an input are merged, not only its first one */
+    bool is_merged;           /* a stage after this one merges them */
     bool is_moved;            /* a stage before this one moves pixels; set by chain_prepare_series */
 };
 
@@ -352,8 +353,8 @@ struct stage {
      * opened. May be NULL. */
     enum status (*prepare)(void *params, const struct settings *settings, struct error *error);
 
-    /* Prepares a stage that depends on all inputs of a merge, after `prepare`. `series` is NULL if the stage
-     * is not before a merge. May be NULL. */
+    /* Prepares a stage that depends on the inputs, after `prepare`. `series` is NULL if the stage is after a
+     * merge. Its paths are valid during the call only, unless is_merged. May be NULL. */
     enum status (*prepare_series)(void *params, const struct settings *settings,
                                   const struct input_series *series, struct error *error);
 

@@ -8,7 +8,7 @@
  * runs on the host, so `run` waits for the device, unlike other stages. The whole picture must be on the
  * device, without slices, and pictures have no groups. The output has the reference's size.
  *
- * In a stack (prepare_series) the reference may be one of the inputs. With `previous`, all files are read
+ * The reference may be one of the inputs (prepare_series). With `previous`, in a stack, all files are read
  * before the first picture is processed. Each is registered to an earlier one, the key, and the maps are
  * chained:
  *
@@ -56,11 +56,11 @@ struct align {
     struct levels *levels; /* pyramid of the reference; owned. NULL with `previous` */
 
     /* Set by align_prepare_series(). */
-    const char *reference;              /* path of the reference; belongs to the command */
-    struct registration *registrations; /* of each input; owned. Confidence -1: not registered */
+    char *reference;                    /* path of the reference; owned */
+    struct registration *registrations; /* of each input of a stack; owned. Confidence -1: not registered */
 };
 
-/* Words that choose a reference among the inputs of a stack. */
+/* Words that choose a reference among the inputs; PREVIOUS only in a stack. */
 static const char *const reference_words[] = {"first", "middle", "previous"};
 enum { FIRST, MIDDLE, PREVIOUS, REFERENCE_WORDS };
 
@@ -73,12 +73,13 @@ static int reference_word(const struct align *align)
     return i;
 }
 
-/* Prints the word, or a checksum of the file: outputs depend on its content, not on its name. */
+/* Prints the word, or for files a checksum: an output depends on the reference's content, not on its name. In
+ * a stack the word is enough, as all inputs determine the output. */
 static void print_reference(FILE *file, const void *params)
 {
     const struct align *align = params;
     const int word = reference_word(align);
-    if (word < REFERENCE_WORDS)
+    if (word < REFERENCE_WORDS && (!align->levels || align->registrations))
         fputs(reference_words[word], file);
     else
         fprintf(file, "fnv1a:%016llx", (unsigned long long)align->hash);
@@ -89,7 +90,8 @@ static const struct option options[] = {
      .offset = offsetof(struct align, path),
      .value = "REFERENCE",
      .choices = "first|middle|previous",
-     .help = "the picture whose grid the result has; before --stack also an input: first, middle, previous",
+     .help = "the picture whose grid the result has: a file, or an input: first, middle; before --stack also "
+             "previous",
      .print = print_reference},
     {.name = "model",
      .type = OPTION_CHOICE,
@@ -146,9 +148,9 @@ static enum status read_reference(struct align *align, const char *path, int pag
     struct gray_plane gray = {.width = 0};
     struct thread_pool workers;
     thread_pool_open(&workers, settings_threads(settings));
-    align->reference = path;
+    align->reference = copy_text(path, error);
     align->levels = allocate_zeroed(1, sizeof *align->levels, "a reference", error);
-    enum status status = align->levels ? STATUS_OK : STATUS_FAILED;
+    enum status status = align->reference && align->levels ? STATUS_OK : STATUS_FAILED;
     if (status == STATUS_OK)
         status = brightness_read(path, page, settings, &gray, &align->reduction, &align->width,
                                  &align->height, error);
@@ -174,7 +176,8 @@ static enum status align_prepare(void *params, const struct settings *settings, 
     if (reference_word(align) < REFERENCE_WORDS)
         return STATUS_OK;
     if (access(align->path, F_OK) != 0 && errno == ENOENT)
-        return fail(error, STATUS_FAILED, "%s: no such file; before --stack also first, middle or previous",
+        return fail(error, STATUS_FAILED,
+                    "%s: no such file; it may also be first or middle, or before --stack previous",
                     align->path);
     return read_reference(align, align->path, 1, settings, error);
 }
@@ -302,6 +305,8 @@ static enum status align_prepare_series(void *params, const struct settings *set
                     reference_words[word], reference_words[word]);
     if (!series)
         return STATUS_OK;
+    if (word == PREVIOUS && !series->is_merged)
+        return fail(error, STATUS_USAGE, "previous needs --stack after it; without a stack use first");
     if (word == PREVIOUS && series->has_pages)
         return fail(error, STATUS_USAGE,
                     "previous registers the first page of each file, and pages=yes merges all; use first");
@@ -312,11 +317,14 @@ static enum status align_prepare_series(void *params, const struct settings *set
     if (align->matrix && series->has_pages)
         return fail(error, STATUS_USAGE,
                     "matrix=FILE has a line for each file, and pages=yes merges all pages; leave one out");
-    align->registrations = allocate_zeroed(series->count, sizeof *align->registrations, "a series", error);
-    if (!align->registrations)
-        return STATUS_FAILED;
-    for (size_t i = 0; i < series->count; i++)
-        align->registrations[i].confidence = -1;
+    if (series->is_merged) {
+        align->registrations =
+            allocate_zeroed(series->count, sizeof *align->registrations, "a series", error);
+        if (!align->registrations)
+            return STATUS_FAILED;
+        for (size_t i = 0; i < series->count; i++)
+            align->registrations[i].confidence = -1;
+    }
     if (word == PREVIOUS)
         return register_series(align, settings, series, error);
     const char *path =
@@ -339,6 +347,7 @@ static void align_release(void *params)
     if (align->levels)
         levels_free(align->levels);
     free(align->levels);
+    free(align->reference);
     free(align->registrations);
 }
 
@@ -484,13 +493,17 @@ const struct stage stage_align = {
         "are compared even with --linear; light is warped then. All this runs on the host's threads "
         "(--jobs), not on the device: --timing shows it as registration, and reading the reference as "
         "reading files of stages.\n\n"
-        "Before --stack the reference may be one of the inputs: first, middle (of their order), or previous, "
-        "which registers each input to the first one, or if they no longer match well, to the one before it "
-        "and so on, and chains the matrices, for series that drift or change slowly; the grid is then the "
-        "first one's. The reference is read from its file (with --page from that page), without the stages "
-        "before --align. previous reads all inputs like that, so no stage before it may move pixels. Inputs "
-        "below the confidence are left out, and matrix=FILE writes a CSV with a line for each input. "
-        "Pixels that an input does not have do not count.\n\n"
+        "The reference may be one of the inputs: first, or middle (of their order). It is read from its file "
+        "(with --page from that page), without the stages before --align. So --align first puts all pages of "
+        "a "
+        "file onto the grid of its first page.\n\n"
+        "Before --stack inputs below the confidence are left out, and matrix=FILE writes a CSV with a line "
+        "for each input. Pixels that an input does not have do not count. The reference may also be "
+        "previous, for series that drift or change slowly: each input is registered to the first one, or if "
+        "they no longer match well, to the one before it and so on, and the matrices are chained; the grid "
+        "is "
+        "the first one's. previous reads all inputs without the stages before --align, so none of these may "
+        "move pixels.\n\n"
         "filter, outside and antialias work as in --warp, but nothing is antialiased if the picture shrinks "
         "by less than a tenth. Picture and reference are first turned as their orientations say, unless "
         "--stored-orientation is given.",

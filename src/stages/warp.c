@@ -219,9 +219,9 @@ static enum status warp_prepare_series(void *params, const struct settings *sett
 {
     const struct matrix *matrix = &((const struct warp *)params)->matrix;
     (void)settings;
-    if (!matrix->series || (series && series->count == matrix->count))
+    if (!matrix->series || (series && series->is_merged && series->count == matrix->count))
         return STATUS_OK;
-    if (!series)
+    if (!series || !series->is_merged)
         return fail(error, STATUS_USAGE, "@%s has a matrix for each input of --stack, which must come later",
                     matrix->file);
     return fail(error, STATUS_USAGE, "@%s has %zu matrices, and there are %zu inputs", matrix->file,

@@ -359,6 +359,40 @@ def test_reference_is_an_input(tmp_path, rng):
     assert states == ["done", "skipped", "done"] and harness.read_samples(tmp_path / "out.png").shape[0] == 68
 
 
+def test_an_input_as_the_reference_without_a_stack(tmp_path, rng):
+    """first and middle are inputs, also for the pages of one file, and for a shard without them; --resume sees that they changed."""
+    whole = random_texture(rng, 100, 90)
+    shifts = [tuple(map(int, rng.integers(0, 12, 2))) for _ in range(3)]
+    parts = np.stack([whole[y:y + 70, x:x + 80] for x, y in shifts]).astype(np.float32)
+    (tmp_path / "in").mkdir()
+    for i, part in enumerate(parts):
+        harness.write_tiff(tmp_path / f"in/{i}.tif", part)
+    tifffile.imwrite(tmp_path / "pages.tif", parts[..., 0], photometric="minisblack")
+
+    def matrices(reference):
+        x, y = shifts[reference]
+        return {f"in/{i}.tif": (1, 0, x - left, 0, 1, y - top) for i, (left, top) in enumerate(shifts)}
+
+    for word, reference in (("first", 0), ("middle", 1)):
+        lines, _ = align(tmp_path, "in", "--align", f"{word},model=shift", f"{word}/")
+        truths = matrices(reference)
+        assert len(lines) == 3 and all(np.allclose(line["align"]["matrix"], truths[line["input"]], atol=0.02) for line in lines), lines
+    done = harness.run("-v", "pages.tif", "--align", "first,model=shift", "registered.tif", cwd=tmp_path)
+    told = [list(map(float, text.split())) for text in re.findall(r'aligned by "(.*)"', done.err)]
+    assert np.allclose(told, list(matrices(0).values()), atol=0.02), told
+    lines = sum((align(tmp_path, "--shard", f"{i}/3", "in", "--align", "first,model=shift", "shards/")[0] for i in (1, 2, 3)), [])
+    assert len(lines) == 3 and all(np.allclose(line["align"]["matrix"], matrices(0)[line["input"]], atol=0.02) for line in lines), lines
+
+    states = []
+    for is_changed in (False, False, True):
+        if is_changed:
+            harness.write_tiff(tmp_path / "in/0.tif", parts[0][2:])
+        lines, _ = align(tmp_path, "--resume", "in", "--align", "first,model=shift", "resumed/")
+        states.append([line["status"] for line in lines[-3:]])
+    assert states == [["done"] * 3, ["skipped"] * 3, ["done"] * 3], states
+    assert "cannot be standard input" in harness.run("-", "--align", "first", "out.tif", cwd=tmp_path, status=2).err
+
+
 def test_detail_in_a_corner_of_a_flat_picture(tmp_path):
     """Shifts that show only the flat rest have no squares, and their correlations must not count."""
     y, x = np.mgrid[:256, :256]
