@@ -407,10 +407,10 @@ COMPILE_KERNELS = echo "compiling kernels for this processor, a minute on a slow
     [ "$$(id -u)" != 0 ] || ! [ -d /var/cache/climg ] || chmod -R go+rX /var/cache/climg
 install: $(BUILD)/climg
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/climg
-	for pair in $(INSTALLED); do install -D -m 644 $${pair%%:*} $(DESTDIR)$(PREFIX)/$${pair#*:} || exit 1; done
+	@for pair in $(INSTALLED); do install -D -m 644 $${pair%%:*} $(DESTDIR)$(PREFIX)/$${pair#*:} || exit 1; done
 	$(if $(DESTDIR)$(filter no,$(WARM)),,@$(COMPILE_KERNELS))
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/climg $(foreach pair,$(INSTALLED),$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(pair))))
+	@rm -f $(DESTDIR)$(PREFIX)/bin/climg $(foreach pair,$(INSTALLED),$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(pair))))
 	[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || rm -rf /var/cache/climg
 
 # Succeeds in a git checkout, fails in an unpacked release.

@@ -144,7 +144,7 @@ static struct foreign_note describe_foreign(const struct job_list *list)
     note.formats = kind_count;
     text_append(note.text, sizeof note.text, "%zu %s left out", files, files == 1 ? "file is" : "files are");
     if (kind_count == 1)
-        text_append(note.text, sizeof note.text, ", such as %s: %s", example,
+        text_append(note.text, sizeof note.text, "%s %s: %s", files == 1 ? ":" : ", such as", example,
                     foreign_reading(kinds[0].name, example).text);
     for (size_t k = 0; k < kind_count && kind_count > 1; k++)
         text_append(note.text, sizeof note.text, "%s %s (%zu)", k == 0 ? ", as climg does not read" : ",",
@@ -169,7 +169,7 @@ void job_list_print_left_out(const struct job_list *list, const struct settings 
         fprintf(stderr, "climg: %s%s\n", note.text,
                 note.formats > 1 && !settings->verbose ? "; -v names them" : "");
     if (list->folders_left_out > 0)
-        fprintf(stderr, "climg: %zu sub-folder%s left out; --recursive (-r) does %s, too\n",
+        fprintf(stderr, "climg: %zu sub-folder%s left out; --recursive (-r) includes %s\n",
                 list->folders_left_out, list->folders_left_out == 1 ? " is" : "s are",
                 list->folders_left_out == 1 ? "it" : "them");
 }

@@ -88,6 +88,11 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     const struct stage *stage = option->stage;
     const char *value = option->attached;
     const bool takes_next = value == NULL && options_need_value(stage->options);
+    const char *next = parser->next < parser->argc ? parser->argv[parser->next] : "";
+    if (value == NULL && (strcmp(next, "--help") == 0 || strcmp(next, "-h") == 0)) {
+        parser->command->settings.help = stage->name; /* as in climg --blur --help */
+        return STATUS_OK;
+    }
     if (takes_next) {
         const char *value_name = option_value_name(options_primary(stage->options));
         enum status status = take_value(parser, option->what, value_name, &value, error);
@@ -327,6 +332,16 @@ static enum status check_chain(const struct command *command, struct error *erro
     return status;
 }
 
+/* Returns the last stage that has the key of a word KEY=VALUE; NULL if no stage has it. */
+static const struct stage *stage_of_key(const struct chain *chain, const char *word)
+{
+    const struct word key = {word, strcspn(word, "=")};
+    for (size_t i = chain->count; word[key.length] == '=' && i > 0; i--)
+        if (options_find(chain->steps[i - 1].stage->options, key) != NULL)
+            return chain->steps[i - 1].stage;
+    return NULL;
+}
+
 /* Fails if several inputs have one output that is no folder: stdout, or a file with an image's name. */
 static enum status check_output_folder(const struct command *command, struct error *error)
 {
@@ -338,18 +353,33 @@ static enum status check_output_folder(const struct command *command, struct err
     if (command->settings.files_from)
         return fail(error, STATUS_USAGE, "%s: the files of --files-from need an output folder; name one",
                     strcmp(command->output, "-") == 0 ? "standard output" : command->output);
-    /* Name the first input that does not exist: it may be a value that no option took, as in -q 90. */
+    /* Name the first input that does not exist: it may be a value that no option took, as in -q 90, or a key.
+     */
     const char *absent = NULL;
-    for (size_t i = 0; i < command->input_count && absent == NULL; i++)
-        if (strcmp(command->inputs[i], "-") != 0 && access(command->inputs[i], F_OK) != 0)
-            absent = command->inputs[i];
+    for (size_t i = 0; i < command->input_count; i++) {
+        const char *input = command->inputs[i];
+        const struct stage *owner = stage_of_key(&command->chain, input);
+        if (strcmp(input, "-") == 0 || access(input, F_OK) == 0)
+            continue;
+        if (owner != NULL)
+            return fail(error, STATUS_USAGE,
+                        "%s: there is no such file; write it after the value of --%s, with %s", input,
+                        owner->name,
+                        options_need_value(owner->options) ? "a comma: VALUE,KEY=VALUE" : "= or a comma");
+        absent = absent != NULL ? absent : input;
+    }
     /* If all names exist, the last one is probably an input, too, expanded from *.png. */
     if (absent == NULL && command->settings.output == NULL && strcmp(command->output, "-") != 0 &&
         access(command->output, F_OK) == 0)
         return fail(error, STATUS_USAGE, "no output is named; give a folder at the end, such as out/");
+    const struct format *format = format_by_path(command->output);
+    const bool joins = absent == NULL && format != NULL && strcmp(format->name, "TIFF") == 0;
     return fail(error, STATUS_USAGE, "%s: several inputs (%s, %s) need an output folder, such as out/%s%s",
                 strcmp(command->output, "-") == 0 ? "standard output" : command->output, command->inputs[0],
-                command->inputs[1], absent != NULL ? "; there is no file " : "",
+                command->inputs[1],
+                absent != NULL ? "; there is no file "
+                : joins        ? "; tiffcp joins TIFF files to one"
+                               : "",
                 absent != NULL ? absent : "");
 }
 

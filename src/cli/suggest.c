@@ -67,8 +67,13 @@ const struct alias aliases[] = {
     {"identify|exif|metadata", "info"},
     {"stats|statistics|histogram", "climg --info --measure shows figures of the pixels"},
     {"diff|difference", "compare"},
-    {"text|label|montage|animate|append|watermark|dither|saturation|hue",
+    {"text|label|montage|animate|append|watermark|dither|saturation|hue|sepia|colors|colours|quantize|"
+     "transparent",
      "climg does not do that; ImageMagick does"},
+    {"dpi|ppi|density|resolution", "climg keeps the resolution that a file names; exiftool changes it"},
+    {"suffix|prefix|rename", "outputs have the names of their inputs; put them into another folder"},
+    {"max-size|max-bytes|file-size|filesize|target-size",
+     "climg does not aim at a number of bytes; --quality and --resize make files smaller"},
     {"flatten", "JPEG has no alpha: --format jpeg puts the picture on white"},
     /* size and place */
     {"thumbnail|thumb|size|width|height|lanczos", "resize"},

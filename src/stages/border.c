@@ -8,6 +8,7 @@
  * A fraction of the picture, as ImageMagick's -border 10%, is --extend 120%. */
 #include "filters/canvas.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 /* Parses "20", or "20x10": pixels at the left and right, and at the top and bottom. */
@@ -18,6 +19,8 @@ static enum status parse_border(const char *text, void *field, struct error *err
     const int sides = sscanf(text, "%9d%nx%9d%n", &x, &length, &y, &length);
     if (sides == 1)
         y = x;
+    if (sides >= 1 && text[length] == ',' && isalpha((unsigned char)text[length + 1]))
+        return fail(error, STATUS_USAGE, "did you mean %.*s,color=%s?", length, text, text + length + 1);
     if (sides < 1 || text[length] != '\0' || x < 0 || y < 0 || x > BOX_MAX_SIDE || y > BOX_MAX_SIDE)
         return fail(error, STATUS_USAGE,
                     "expected the pixels on every side, or WxH for left and right, top and bottom, as in 20 "

@@ -127,7 +127,8 @@ static const struct option options[] = {
      .fallback = "inside",
      .choices = "inside|cover|exact",
      .help = "inside: no side is longer than WIDTHxHEIGHT; cover: fill WIDTHxHEIGHT and crop the rest; "
-             "exact: stretch to WIDTHxHEIGHT"},
+             "exact: stretch to WIDTHxHEIGHT",
+     .hint = "contain is inside, fill is exact"},
     {.name = "only",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct resize_params, size.only),

@@ -12,3 +12,6 @@ climg 1.jpg 2.jpg --stack mean
 climg 1.jpg 2.jpg --stack mean missing/mean.png
 climg 1.jpg 2.jpg --stack mean -o 2.jpg
 climg 1.jpg 2.jpg --align previous --stack mean,pages=yes mean.png
+# Without a stack an input may be the reference, but not the one before it; tiffcp joins files.
+climg 1.jpg 2.jpg --align previous out
+climg 1.jpg 2.jpg both.tif

@@ -2,7 +2,9 @@
 for words in "--negate" "--threads 4" "-denoise" "-format png" "--overwrite" "--unsharp-mask 1" "--usage" \
     "--grayscale" "--greyscale" "--frame 10" "--saturation 2" "--mirror h" "--scale 2x" "--scale 50%" "--scale 3" "--blur 2px" "--blur 1.5x" "--blur 1,5" "--rotate 3,5" "--denoise=0x20" "--convolve 1,1/1e-40,1e-40" "--output" "-q 90" \
     "--gamma 2" "--sobel" "--normalize" "--brightness 10" "--contrast 10" "--pad 10" "--background 5,light" "--levels 5" \
-    "--crop 10" "--crop inside" "--extend 10" "--median 5x5" "--denoise=high" "--rank 3x3,percent=20" "--crop 10x10+1+1,gravity=north"; do
+    "--crop 10" "--crop inside" "--extend 10" "--median 5x5" "--denoise=high" "--rank 3x3,percent=20" "--crop 10x10+1+1,gravity=north" \
+    "--dpi 300" "--suffix _small" "--max-size 500k" "--colors 16" "--border 5,white" "--resize 5x5,fit=fill" "--levels auto channels=each" \
+    "--denoise --sharpen 1 quality=high"; do
     climg a.png $words b.png
 done
 climg a.png --convolve "0 -1 0 / -1 5 -1 / 0 -1 0" b.png
@@ -20,6 +22,8 @@ climg --help=negate
 climg --help --invert | head -n 1
 climg --help blur | head -n 1
 climg --help=-o
+climg --blur --help | head -n 1
+climg a.png --denoise -h | head -n 1
 climg -V | head -n 1
 # Just as well as tiff and png.
 climg "$SAMPLES/soft-alpha.png" -f tif -o b

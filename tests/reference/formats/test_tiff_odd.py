@@ -206,7 +206,7 @@ def test_raw_files_of_cameras_are_refused(tmp_path, rng, maker):
     (tmp_path / "photo.tif").rename(tmp_path / "photos" / f"photo.{'nef' if maker in ('unknown', 'chained') else maker[-3:].lower()}")
     Image.fromarray(preview).save(tmp_path / "photos/photo.png")
     result = harness.run("-r", tmp_path / "photos", "--flip", "h", f"{tmp_path}/out/")
-    assert "1 file is left out, such as" in result.err and [path.name for path in (tmp_path / "out").iterdir()] == ["photo.png"]
+    assert "1 file is left out: " in result.err and [path.name for path in (tmp_path / "out").iterdir()] == ["photo.png"]
 
 
 def test_pyramids_and_thumbnails_are_no_raw_files(tmp_path, rng):

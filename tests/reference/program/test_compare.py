@@ -222,7 +222,7 @@ def test_folders(tmp_path, rng):
         " PSNR dB     SSIM    largest  picture", "differs                       a/1.png: is not in the reference folder", "   equal                      a/2.png",
         f"{10 * np.log10(255**2 / 36):8.2f} {(2 * 27 + 6.5025) / (90 + 6.5025):8.5f} {6:10}  a/3.png",
         "differs                       4.png: is only in the reference folder"]
-    left_out = "climg: 1 sub-folder is left out; --recursive (-r) does it, too"
+    left_out = "climg: 1 sub-folder is left out; --recursive (-r) includes it"
     assert done.err.splitlines() == [left_out, "climg: a/2.jpg: is not JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M", "climg: 1 of 4 files failed"]
     (tmp_path / "a" / "2.jpg").unlink()
     (tmp_path / "b" / "2.jpg").unlink()
