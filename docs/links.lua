@@ -49,6 +49,18 @@ function Str(text)
     end
 end
 
+-- pandoc gives the headings of a manual page no identifiers, so that contents would not link to them: "--crop WxH" becomes "crop".
+function Header(header)
+    if header.identifier == "" then
+        local text = ""
+        for _, inline in ipairs(header.content) do
+            text = text .. (inline.t == "RawInline" and inline.text:gsub("<[^>]*>", "") or pandoc.utils.stringify(inline))
+        end
+        header.identifier = (text:match("^%-%-([%w%-]+)") or text):lower():gsub("%s+", "-")
+        return header
+    end
+end
+
 function Code(code)
     return pandoc.RawInline("html", "<code>" .. whole_words(code.text, 44) .. "</code>")
 end
