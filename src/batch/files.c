@@ -532,6 +532,8 @@ enum status job_list_make(struct job_list *list, const struct command *command, 
     const bool only_reads = (command->settings.mode & MODES_READING) != 0;
     if (status != STATUS_OK || (only_reads && !command->settings.report))
         return status;
+    for (size_t i = 0; i < list->count; i++)
+        list->jobs[i].index = i;
     if (!list->is_stack && !only_reads)
         qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
     status = conflicts_check(list->jobs, list->count, list->is_stack, command, error);

@@ -43,7 +43,7 @@ struct job {
     /* Set by stack_make, then constant. */
     const struct step *merge_step; /* the step that merges the pictures of all jobs; NULL without a stack */
     struct stack *stack;           /* NULL without one */
-    size_t index;                  /* number of the input in the stack */
+    size_t index;                  /* number of the input in the command */
     bool is_stack_result;          /* the job is not an input but the result: its reader is the merge */
 
     /* The outcome so far. */

@@ -70,19 +70,34 @@ static int count_workers(const struct command *command, const struct job_list *l
     return (int)fmax(1, workers);
 }
 
+/* Collects the paths in the order of the command line, which jobs of separate outputs do not have. Indices of
+ * inputs that were named twice are missing. */
+static enum status series_make(struct input_series *series, const struct job_list *list, struct error *error)
+{
+    size_t slots = 0;
+    for (size_t i = 0; i < list->count; i++)
+        slots = list->jobs[i].index >= slots ? list->jobs[i].index + 1 : slots;
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
+    const char **paths = allocate_zeroed(slots, sizeof *paths, "the inputs", error);
+    if (!paths)
+        return STATUS_FAILED;
+    for (size_t i = 0; i < list->count; i++)
+        paths[list->jobs[i].index] = list->jobs[i].input;
+    *series = (struct input_series){.paths = paths};
+    for (size_t i = 0; i < slots; i++)
+        if (paths[i])
+            paths[series->count++] = paths[i];
+    return STATUS_OK;
+}
+
 enum status stack_make(struct stack *stack, const struct command *command, struct job_list *list,
                        struct error *error)
 {
     const struct chain *chain = &command->chain;
     const size_t at = chain_find_merge(chain, 0);
     *stack = (struct stack){.settings = &command->settings, .before = *chain};
-    // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
-    const char **paths = allocate(list->count * sizeof *paths, "the inputs", error);
-    if (!paths)
+    if (series_make(&stack->series, list, error) != STATUS_OK)
         return STATUS_FAILED;
-    for (size_t i = 0; i < list->count; i++)
-        paths[i] = list->jobs[i].input;
-    stack->series = (struct input_series){.count = list->count, .paths = paths};
     if (at == chain->count)
         return STATUS_OK;
     stack->step = &chain->steps[at];

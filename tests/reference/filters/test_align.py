@@ -360,7 +360,7 @@ def test_reference_is_an_input(tmp_path, rng):
 
 
 def test_an_input_as_the_reference_without_a_stack(tmp_path, rng):
-    """first and middle are inputs, also for the pages of one file, and for a shard without them; --resume sees that they changed."""
+    """first and middle are inputs in the order that was typed, also for the pages of one file, and for a shard without them; --resume sees that they changed."""
     whole = random_texture(rng, 100, 90)
     shifts = [tuple(map(int, rng.integers(0, 12, 2))) for _ in range(3)]
     parts = np.stack([whole[y:y + 70, x:x + 80] for x, y in shifts]).astype(np.float32)
@@ -377,6 +377,9 @@ def test_an_input_as_the_reference_without_a_stack(tmp_path, rng):
         lines, _ = align(tmp_path, "in", "--align", f"{word},model=shift", f"{word}/")
         truths = matrices(reference)
         assert len(lines) == 3 and all(np.allclose(line["align"]["matrix"], truths[line["input"]], atol=0.02) for line in lines), lines
+    lines, _ = align(tmp_path, "in/2.tif", "in/1.tif", "in/2.tif", "in/0.tif", "--align", "first,model=shift", "typed/")
+    truths = matrices(2)
+    assert len(lines) == 3 and all(np.allclose(line["align"]["matrix"], truths[line["input"]], atol=0.02) for line in lines), lines
     done = harness.run("-v", "pages.tif", "--align", "first,model=shift", "registered.tif", cwd=tmp_path)
     told = [list(map(float, text.split())) for text in re.findall(r'aligned by "(.*)"', done.err)]
     assert np.allclose(told, list(matrices(0).values()), atol=0.02), told
