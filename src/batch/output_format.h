@@ -9,8 +9,9 @@
 /* Returns --format; without it, the format of the output's name; NULL if the name has none. */
 const struct format *output_format(const struct settings *settings, const char *output);
 
-/* Sets *format to output_format, or to `input` if the name has no extension; `input` may be NULL. Fails with
- * STATUS_USAGE if the extension belongs to no format. */
+/* Sets *format to output_format, or if the name has no extension to `input`, with --depth 1 to PBM instead of
+ * another format of netpbm. `input` may be NULL. Fails with STATUS_USAGE if the extension belongs to no
+ * format. */
 enum status output_format_choose(const struct settings *settings, const char *output,
                                  const struct format *input, const struct format **format,
                                  struct error *error);

@@ -97,7 +97,9 @@ static void warn_of_values(const struct job *job, double full_scale, int bits, s
         const struct step *step = &job->chain.steps[i];
         const struct stage_caps caps = step_caps(step);
         const double least = full_scale > narrow ? narrow : 1;
-        if (caps.largest_value <= 0 || (caps.largest_value > least && caps.largest_value <= 2 * full_scale))
+        const bool is_above = caps.largest_value > 2 * full_scale || caps.smallest_value > full_scale;
+        /* Values of a sum of pictures are above full scale, too. */
+        if (caps.largest_value <= 0 || (caps.largest_value > least && (!is_above || job->is_stack_result)))
             continue;
         snprintf(text, sizeof text,
                  "--%s takes sample values from 0 to %.15g; did you mean percent, as in 50%%?",

@@ -196,10 +196,11 @@ struct stage_caps {
     /* Output values may exceed the range of the input values, so clipping is counted. */
     bool amplifies;
 
-    /* Largest parameter that is a sample value, in units of the file and without its sign; 0: none. Unless
-     * samples are floats, the user is warned if it looks like a fraction of full scale, as it is at most 1,
-     * or if it fits another number of bits than the file's samples have. */
-    double largest_value;
+    /* Smallest and largest parameter that are sample values, in units of the file and without their signs;
+     * 0: none. Unless samples are floats, the user is warned if the largest looks like a fraction of full
+     * scale, as it is at most 1, or if it fits another number of bits than the file's samples have, and if
+     * the smallest is above full scale. */
+    double smallest_value, largest_value;
 
     /* Results depend on the colour space of the file (shape.space). */
     bool needs_space;

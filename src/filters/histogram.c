@@ -268,9 +268,12 @@ struct stage_caps histogram_caps(const void *params)
 {
     const struct histogram_search_params *search = params;
     struct stage_caps caps = {.groups = !search->find, .new_values = true};
-    for (int i = 0; i < search->given.count; i++)
-        if (!search->given.items[i].percent)
-            caps.largest_value = fmax(caps.largest_value, fabs(search->given.items[i].number));
+    for (int i = 0; i < search->given.count; i++) {
+        const struct amount *amount = &search->given.items[i];
+        const double value = amount->percent ? 0 : fabs(amount->number);
+        caps.largest_value = fmax(caps.largest_value, value);
+        caps.smallest_value = i == 0 ? value : fmin(caps.smallest_value, value);
+    }
     return caps;
 }
 

@@ -275,7 +275,7 @@ const struct option global_options[] = {
      .parse = parse_format, .print = print_format,
      .help = "output format; by default from the output's name, else the input's"},
     {.name = "depth", .type = OPTION_CHOICE, FIELD(depth), .choices = "|8|16|float|1", .effect = EFFECT_OUTPUT,
-     .help = "output samples; by default as the input (palettes and bits become 8 bit); 1: a bit for each pixel of a picture of black and "
+     .help = "output samples; by default as the input (palettes and samples of 1 to 4 bits become 8 bit); 1: a bit for each pixel of a picture of black and "
              "white alone, as --threshold makes it, in PNG, PBM and, as CCITT G4, TIFF"},
     {.name = "range", .type = OPTION_CUSTOM, FIELD(range), .choices = "auto", .value = "MIN,MAX|auto",
      .parse = parse_range, .print = print_range, .effect = EFFECT_OUTPUT,

@@ -519,13 +519,13 @@ static struct stage_caps threshold_caps(const void *params)
 {
     const struct threshold *threshold = params;
     const struct amount *amount = &threshold->limit.amount;
+    const double value =
+        threshold->limit.method == NUMBER && !amount->percent && amount->number != 1 ? amount->number : 0;
     return (struct stage_caps){.groups = !needs_search(threshold),
                                .new_values = true,
                                .relative_cost = is_local(threshold) ? 4 : 0,
-                               .largest_value = threshold->limit.method == NUMBER && !amount->percent &&
-                                                        amount->number != 1
-                                                    ? amount->number
-                                                    : 0};
+                               .smallest_value = value,
+                               .largest_value = value};
 }
 
 const struct stage stage_threshold = {

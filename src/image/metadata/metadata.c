@@ -272,6 +272,5 @@ void metadata_leave_out_languages(struct metadata *metadata)
 
 void metadata_warn(struct metadata *metadata, const char *what)
 {
-    if (metadata->warning[0] == '\0')
-        text_append(metadata->warning, sizeof metadata->warning, "%s", what);
+    text_add_item(metadata->warning, sizeof metadata->warning, "; ", what);
 }

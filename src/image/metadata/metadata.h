@@ -86,7 +86,7 @@ struct metadata {
     size_t tag_count;
     size_t bytes;       /* of all texts and tags that were ever added; limited, as files may be hostile */
     char left_out[400]; /* names of dropped metadata, printed with -v: "the EXIF thumbnail, IPTC" */
-    char warning[200];  /* always printed; "": no warning */
+    char warning[400];  /* warnings, separated by "; ", which are always printed; "": none */
 };
 
 /* Frees everything and zeroes the struct. */
@@ -146,8 +146,8 @@ void metadata_leave_out(struct metadata *metadata, const char *name);
 /* For formats that hold texts without languages: adds the languages to left_out, if there are any. */
 void metadata_leave_out_languages(struct metadata *metadata);
 
-/* Sets the warning, which is printed after the file's name: "is damaged in its tEXt chunk". Keeps an earlier
- * one. */
+/* Adds a warning, unless it is already there. It is printed after the file's name: "is damaged in its tEXt
+ * chunk". */
 void metadata_warn(struct metadata *metadata, const char *what);
 
 /* Return the first text with that key, or its value; or NULL. */

@@ -34,6 +34,17 @@ static void drop_description(struct metadata *metadata, const char *label)
     metadata_leave_out(metadata, label);
 }
 
+/* Drops OME's description. Its size of a pixel is in no other place of most files, so its loss is a warning.
+ */
+static void drop_ome(struct metadata *metadata)
+{
+    const bool has_size = strstr(metadata_text(metadata, DESCRIPTION), "PhysicalSizeX=") != NULL;
+
+    drop_description(metadata, "the OME description");
+    if (has_size)
+        metadata_warn(metadata, "loses its OME description, which is no longer true, and the size of a pixel in it");
+}
+
 bool description_is_truncated(const struct metadata *metadata)
 {
     const char *text = metadata_text(metadata, DESCRIPTION);
@@ -116,7 +127,7 @@ void description_drop_untrue(struct metadata *metadata, bool is_other_shape, boo
     if (text != NULL && is_other_shape && is_tifffile(text))
         drop_description(metadata, "tifffile's description");
     else if (text != NULL && is_other_type && is_ome(text))
-        drop_description(metadata, "the OME description");
+        drop_ome(metadata);
 }
 
 /* True if size, pages and channels are the same. False for several pages of one row, as such a page is one
@@ -141,7 +152,7 @@ void description_update(struct metadata *metadata, const struct change *change)
     else if (is_tifffile(entry->value) && !is_same_layout(change))
         drop_description(metadata, "tifffile's description");
     else if (is_ome(entry->value) && !(is_same_layout(change) && change->in_type == change->out_type))
-        drop_description(metadata, "the OME description");
+        drop_ome(metadata);
 }
 
 /* ---------------------------------------------------------------- GDAL's items, and ImageMagick's texts */

@@ -206,7 +206,7 @@ static enum status read_texts(struct tiff_file *file, struct metadata *metadata,
 /* True for tags that describe the layout or that other functions read: they are not noted as left out. */
 static bool is_known(uint16_t tag)
 {
-    static const uint16_t tags[] = {254, 255, 285, 297, 326, 327, 328, 700, 34665, 34675, 34853, 42112};
+    static const uint16_t tags[] = {254, 255, 285, 297, 326, 327, 328, 330, 700, 34665, 34675, 34853, 42112};
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
         if (tags[i] == tag)
             return true;

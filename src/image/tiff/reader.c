@@ -73,6 +73,20 @@ static uint32_t non_page_type(const struct ifd *ifd)
     return 0;
 }
 
+/* Sets *sub to SubIFD number `index`, from 0, of a directory. False if there is none, or too many are before
+ * it. */
+static bool find_sub_ifd(const struct ifd *ifd, uint64_t index, struct ifd *sub)
+{
+    enum { SUB_IFDS_MAX = 16 };
+    struct ifd_entry link;
+
+    if (index >= SUB_IFDS_MAX || !ifd_find(ifd, TIFFTAG_SUBIFD, &link) || index >= link.count)
+        return false;
+    link.offset += index * (link.size / link.count);
+    *sub = *ifd;
+    return ifd_unsigned(ifd, &link, &sub->at);
+}
+
 enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, struct error *error)
 {
     struct ifd ifd = tiff_file_ifd(file);
@@ -132,9 +146,8 @@ static bool is_sensor_data(const struct ifd *ifd)
 /* True if the file is a raw file of a camera, by any of four signs. */
 static bool is_camera_raw(struct tiff_file *file, const struct tiff_pages *pages)
 {
-    enum { CANON_AT = 8, PREVIEWS_MAX = 4, SUB_IFDS_MAX = 16 };
-    struct ifd ifd = tiff_file_ifd(file);
-    struct ifd_entry links;
+    enum { CANON_AT = 8, PREVIEWS_MAX = 4 };
+    struct ifd ifd = tiff_file_ifd(file), sub;
     char canon[3];
 
     /* Canon's CR2 says so after the header. */
@@ -148,16 +161,9 @@ static bool is_camera_raw(struct tiff_file *file, const struct tiff_pages *pages
     }
     /* SubIFDs of a first directory that is a preview, or with sensor data in one of them. */
     ifd.at = pages->directories[0];
-    if (!ifd_find(&ifd, TIFFTAG_SUBIFD, &links))
-        return false;
-    if ((non_page_type(&ifd) & FILETYPE_REDUCEDIMAGE) != 0)
-        return true;
-    for (uint64_t i = 0; i < links.count && i < SUB_IFDS_MAX; i++) {
-        struct ifd_entry link = links;
-        link.offset += i * (links.size / links.count);
-        if (ifd_unsigned(&ifd, &link, &ifd.at) && is_sensor_data(&ifd))
+    for (uint64_t i = 0; find_sub_ifd(&ifd, i, &sub); i++)
+        if ((non_page_type(&ifd) & FILETYPE_REDUCEDIMAGE) != 0 || is_sensor_data(&sub))
             return true;
-    }
     return false;
 }
 
@@ -237,6 +243,26 @@ static enum status narrow_nodata(struct metadata *metadata, struct error *error)
     return metadata_set_tag(metadata, TAG_NODATA, text, strlen(text) + 1, error);
 }
 
+/* Warns of pictures that the output will not have: those in the page's SubIFDs, and with the first page those
+ * of all directories that are no pages. Smaller copies are only noted. */
+static void note_other_pictures(struct tiff_reader *reader, struct metadata *metadata)
+{
+    const bool is_first = reader->page == 1 || reader->page == reader->base.options.page;
+    const struct ifd ifd = tiff_file_ifd(&reader->file);
+    uint32_t types = is_first ? reader->pages.non_page_types : 0;
+    struct ifd sub;
+
+    for (uint64_t i = 0; find_sub_ifd(&ifd, i, &sub); i++) {
+        types |= non_page_type(&sub);
+        if (non_page_type(&sub) == 0)
+            metadata_warn(metadata, "has further pictures in SubIFDs, which are left out");
+    }
+    if ((types & FILETYPE_MASK) != 0)
+        metadata_warn(metadata, "has a mask of transparency, which is left out");
+    if ((types & FILETYPE_REDUCEDIMAGE) != 0)
+        metadata_leave_out(metadata, "smaller copies");
+}
+
 /* Opens a page, counted from 1: reads its layout and metadata, and opens its decoders. */
 static enum status open_page(struct tiff_reader *reader, int page, struct error *error)
 {
@@ -277,12 +303,7 @@ static enum status open_page(struct tiff_reader *reader, int page, struct error 
     description_drop_untrue(
         metadata, has_other_channels || reader->layout.separate || description_is_truncated(metadata),
         has_other_channels || reader->unconverted != NULL);
-    if (page == 1 || page == reader->base.options.page) {
-        if ((reader->pages.non_page_types & FILETYPE_MASK) != 0)
-            metadata_leave_out(metadata, "the mask of transparency");
-        if ((reader->pages.non_page_types & FILETYPE_REDUCEDIMAGE) != 0)
-            metadata_leave_out(metadata, "smaller copies");
-    }
+    note_other_pictures(reader, metadata);
     return STATUS_OK;
 }
 

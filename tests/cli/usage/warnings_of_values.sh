@@ -8,7 +8,7 @@ tifffile.imwrite("float.tif", numpy.tile(x.astype("f4") / 255, (64, 1)), metadat
 tifffile.imwrite("steps.tif", numpy.tile(x // 16 % 2 * 255, (64, 1)), metadata=None)
 END
 for stage in "--threshold 0.5" "--threshold 0.01" "--levels 0,1" "--levels 0.1,0.9" "--levels 5%,1" "--levels 0.2,90%" \
-    "--levels 1,0" "--blur 1 --threshold 0.5"; do
+    "--levels 1,0" "--blur 1 --threshold 0.5" "--threshold 300" "--levels 300,400"; do
     climg ramp.tif $stage out.tif 2>&1 | sed "s/^/$stage: /"
     climg deep.tif $stage out.tif 2>&1 | sed "s/^/$stage: /"
     climg float.tif $stage out.tif

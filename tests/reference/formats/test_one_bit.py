@@ -1,5 +1,6 @@
 """--depth 1: bits of PNG, TIFF and PBM as Pillow, tifffile, netpbm and libvips read them."""
 
+import io
 import shutil
 import subprocess
 
@@ -63,6 +64,16 @@ def test_pages_and_pipes(tmp_path, rng):
             for number, page in enumerate(pages):
                 seen.seek(number)
                 assert np.array_equal(np.asarray(seen), page)
+
+
+def test_pnm_becomes_pbm(tmp_path, rng):
+    """A pipe has no name that says PBM."""
+    picture = black_and_white(rng, 61, 40)
+    for mode, name in (("1", "in.pbm"), ("L", "in.pgm"), ("RGB", "in.ppm")):
+        Image.fromarray(picture).convert(mode).save(tmp_path / name)
+        done = harness.run(tmp_path / name, *(["--gray"] if mode == "RGB" else []), "--depth", "1", "-")
+        assert done.out.startswith(b"P4\n61 40\n") and len(done.out) == 9 + 40 * 8
+        assert np.array_equal(np.asarray(Image.open(io.BytesIO(done.out))), picture)
 
 
 @pytest.mark.parametrize("type", ["uint8", "uint16", "float32"])

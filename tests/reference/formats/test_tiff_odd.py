@@ -222,6 +222,20 @@ def test_pyramids_and_thumbnails_are_no_raw_files(tmp_path, rng):
         assert np.array_equal(harness.read_samples(tmp_path / f"{name}.png"), pixels)
 
 
+def test_pictures_that_are_no_pages(tmp_path, rng):
+    """Pictures of full size and masks are lost with a warning; smaller copies can be made again. Each warning is printed."""
+    pixels = rng.integers(0, 255, (32, 48, 3), dtype=np.uint8)
+    with tifffile.TiffWriter(tmp_path / "in.tif") as tiff:
+        tiff.write(pixels, photometric="rgb", subifds=2, metadata=None)
+        tiff.write(pixels[::2, ::2], photometric="rgb", subfiletype=1, metadata=None)
+        tiff.write(pixels[::-1], photometric="rgb", metadata=None)
+        tiff.write(pixels[..., 0] > 99, photometric="mask", subfiletype=4, metadata=None)
+    said = harness.run("-v", "--in-place", tmp_path / "in.tif", "--invert").err
+    assert "warning: has further pictures in SubIFDs, which are left out; has a mask of transparency, which is left out\n" in said
+    assert "left out: smaller copies\n" in said
+    assert np.array_equal(harness.read_samples(tmp_path / "in.tif"), 255 - pixels)
+
+
 @pytest.mark.parametrize("head", [b"FUJIFILMCCD-RAW 0201", b"\0\0\0\x18ftypcrx \0\0\0\1", b"IIRO\x08\0\0\0", b"IIU\0\x18\0\0\0", b"FOVb\0\0\3\0"])
 def test_raw_files_that_are_no_tiffs(tmp_path, head):
     (tmp_path / "photo").write_bytes(head + bytes(100))
