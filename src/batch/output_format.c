@@ -21,7 +21,8 @@ enum status output_format_choose(const struct settings *settings, const char *ou
         return STATUS_OK;
     *format = input;
     /* Formats of one reader are one family: its member for --depth 1 is PBM. */
-    for (size_t i = 0; settings->depth == DEPTH_OPTION_1 && input && !(*format)->holds.bits && formats[i]; i++)
+    for (size_t i = 0; settings->depth == DEPTH_OPTION_1 && input && !(*format)->holds.bits && formats[i];
+         i++)
         if (formats[i]->reader == input->reader && formats[i]->holds.bits)
             *format = formats[i];
     /* No dot, or only a dot at the start of the name: no extension. */

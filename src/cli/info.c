@@ -375,7 +375,9 @@ static void print_lines(FILE *out, const struct file_info *facts)
         fprintf(out, "%d bit%s\n", info->bits, info->palette ? " of a palette" : "");
     else
         fprintf(out, "%s%s%s\n", sample_name(info->type), model_name(info) ? ", from " : "",
-                info->palette ? "a palette" : model_name(info) ? model_name(info) : "");
+                info->palette      ? "a palette"
+                : model_name(info) ? model_name(info)
+                                   : "");
     if (facts->is_pyramid)
         fprintf(out, "  coefficients: of %d x %d, %d channel%s, %s; %d level%s, biort %s, qshift %s\n",
                 shape->width, shape->height, shape->channels, shape->channels == 1 ? "" : "s",

@@ -42,7 +42,8 @@ static void drop_ome(struct metadata *metadata)
 
     drop_description(metadata, "the OME description");
     if (has_size)
-        metadata_warn(metadata, "loses its OME description, which is no longer true, and the size of a pixel in it");
+        metadata_warn(metadata,
+                      "loses its OME description, which is no longer true, and the size of a pixel in it");
 }
 
 bool description_is_truncated(const struct metadata *metadata)

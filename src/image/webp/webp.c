@@ -146,17 +146,25 @@ static enum status decode_piece(struct webp_reader *reader, struct error *error)
                : fail_damaged(reader, "data of pixels are invalid", error);
 }
 
+/* Decodes the first `count` rows, or more, unless that was done. */
+static enum status decode_rows(struct webp_reader *reader, uint32_t count, struct error *error)
+{
+    while (reader->ready < count)
+        if (decode_piece(reader, error) != STATUS_OK)
+            return STATUS_FAILED;
+    /* The decoder does not need the last bytes of some lossy pictures. Only a padding byte may be missing. */
+    if (count == reader->base.info.height && !reader->frame.complete &&
+        reader->size + 1 < riff_size(reader->data))
+        return fail_damaged(reader, "data are missing", error);
+    return STATUS_OK;
+}
+
 static enum status webp_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
                              struct error *error)
 {
     struct webp_reader *reader = (struct webp_reader *)base;
-    while (reader->ready < reader->next_row + count)
-        if (decode_piece(reader, error) != STATUS_OK)
-            return STATUS_FAILED;
-    /* The decoder does not need the last bytes of some lossy pictures. Only a padding byte may be missing. */
-    if (reader->next_row + count == base->info.height && !reader->frame.complete &&
-        reader->size + 1 < riff_size(reader->data))
-        return fail_damaged(reader, "data are missing", error);
+    if (decode_rows(reader, reader->next_row + count, error) != STATUS_OK)
+        return STATUS_FAILED;
     for (uint32_t i = 0; i < count; i++, reader->next_row++)
         memcpy((unsigned char *)rows + i * pitch, reader->canvas + reader->next_row * row_size(&base->info),
                row_size(&base->info));
@@ -278,32 +286,67 @@ static bool put_chunk(WebPMux *mux, const char *name, const void *data, size_t s
     return size == 0 || WebPMuxSetChunk(mux, name, &(WebPData){data, size}, 0) == WEBP_MUX_OK;
 }
 
-/* Encodes the picture, adds metadata, and writes the file. */
-static enum status webp_end_page(struct writer *base, struct error *error)
+/* Writes a file of coded pixels, which are a WebP without metadata, and of metadata. */
+static enum status write_file(FILE *file, WebPData coded, const struct image_info *info, struct error *error)
 {
-    const struct metadata *metadata = &base->info.metadata;
-    const size_t icc_size = webp_holds_icc(&metadata->icc, base->info.channels) ? metadata->icc.size : 0;
+    const struct metadata *metadata = &info->metadata;
+    const size_t icc_size = webp_holds_icc(&metadata->icc, info->channels) ? metadata->icc.size : 0;
     const char *xmp = metadata_text(metadata, XMP_KEY);
-    WebPMemoryWriter encoded; /* a file without metadata */
-    WebPMemoryWriterInit(&encoded);
-    struct blob exif = {NULL, 0};
-    WebPData file = {NULL, 0}; /* with metadata */
-    enum status status = encode((struct webp_writer *)base, &encoded, error);
-    if (status == STATUS_OK)
-        status = exif_with_orientation(metadata, true, &exif, error);
-    WebPMux *mux = status == STATUS_OK ? WebPMuxCreate(&(WebPData){encoded.mem, encoded.size}, 0) : NULL;
+    struct blob exif;
+    WebPData all = {NULL, 0}; /* with metadata */
+    enum status status = exif_with_orientation(metadata, true, &exif, error);
+    WebPMux *mux = status == STATUS_OK ? WebPMuxCreate(&coded, 0) : NULL;
     const bool is_complete = mux != NULL && put_chunk(mux, "ICCP", metadata->icc.data, icc_size) &&
                              put_chunk(mux, "EXIF", exif.data, exif.size) &&
                              put_chunk(mux, "XMP ", xmp, xmp == NULL ? 0 : strlen(xmp)) &&
-                             WebPMuxAssemble(mux, &file) == WEBP_MUX_OK;
+                             WebPMuxAssemble(mux, &all) == WEBP_MUX_OK;
     if (status == STATUS_OK && !is_complete)
         status = fail_memory(error, "out of memory for WebP");
-    if (is_complete && fwrite(file.bytes, 1, file.size, base->output.file) != file.size)
+    if (is_complete && fwrite(all.bytes, 1, all.size, file) != all.size)
         status = fail_writing(error, errno);
     WebPMuxDelete(mux);
-    WebPDataClear(&file);
-    WebPMemoryWriterClear(&encoded);
+    WebPDataClear(&all);
     free(exif.data);
+    return status;
+}
+
+/* Encodes the picture, adds metadata, and writes the file. */
+static enum status webp_end_page(struct writer *base, struct error *error)
+{
+    WebPMemoryWriter encoded;
+    WebPMemoryWriterInit(&encoded);
+    enum status status = encode((struct webp_writer *)base, &encoded, error);
+    if (status == STATUS_OK)
+        status = write_file(base->output.file, (WebPData){encoded.mem, encoded.size}, &base->info, error);
+    WebPMemoryWriterClear(&encoded);
+    return status;
+}
+
+/* For other metadata: copies the coded pixels, after decoding them to find damage. Blocks of WebP cannot be
+ * moved. */
+static enum status webp_turn(struct reader *base, struct writer *writer, const struct affine *inverse_map,
+                             const struct image_info *info, struct lossless_move *move, struct error *error)
+{
+    struct webp_reader *reader = (struct webp_reader *)base;
+    const struct affine *map = inverse_map;
+    WebPMuxFrameInfo frame = {.bitstream = {NULL, 0}};
+    if (map->xx != 1 || map->yy != 1 || map->x != 0 || map->y != 0 || info->width != base->info.width ||
+        info->height != base->info.height || (uint32_t)reader->frame.width != info->width ||
+        (uint32_t)reader->frame.height != info->height) {
+        snprintf(move->obstacle, sizeof move->obstacle, "its pixels move");
+        return STATUS_OK;
+    }
+    if (decode_rows(reader, info->height, error) != STATUS_OK)
+        return STATUS_FAILED;
+    WebPMux *mux = WebPMuxCreate(&(WebPData){reader->data, reader->size}, 0);
+    move->done = mux != NULL && WebPMuxGetFrame(mux, 1, &frame) == WEBP_MUX_OK;
+    enum status status = STATUS_OK;
+    if (move->done)
+        status = write_file(writer->output.file, frame.bitstream, info, error);
+    else
+        snprintf(move->obstacle, sizeof move->obstacle, "its chunks cannot be separated");
+    WebPDataClear(&frame.bitstream);
+    WebPMuxDelete(mux);
     return status;
 }
 
@@ -368,6 +411,7 @@ const struct format format_webp = {
     .holds_text = webp_holds_text,
     .holds_icc = webp_holds_icc,
     .leave_out = webp_leave_out,
+    .turn = webp_turn,
     .reader = &webp_reader_class,
     .writer = &webp_writer_class,
 };

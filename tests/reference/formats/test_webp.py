@@ -148,6 +148,23 @@ def test_metadata_byte_for_byte(tmp_path, rng):
     assert list(chunks((tmp_path / "out.webp").read_bytes())) == [b"VP8X", b"ICCP", b"VP8 "]
 
 
+@pytest.mark.parametrize("kind, options", [(b"VP8 ", {"quality": 40}), (b"ALPH", {"quality": 40}), (b"VP8L", {"lossless": True})])
+def test_strip_keeps_the_coding(tmp_path, rng, kind, options):
+    """The chunks of the pixels stay byte for byte, and the orientation; damage is found."""
+    whole = encode(picture(rng, 31, 21, 4 if kind == b"ALPH" else 3), exif=exif(6), xmp=XMP, **options)
+    (tmp_path / "in.webp").write_bytes(whole)
+    said = harness.run("-v", tmp_path / "in.webp", "--strip", tmp_path / "out.webp").err
+    before, after = chunks(whole), chunks((tmp_path / "out.webp").read_bytes())
+    assert kind in after and all(after.get(name) == before.get(name) for name in (b"VP8 ", b"ALPH", b"VP8L"))
+    assert b"XMP " not in after and b"Maker" not in after[b"EXIF"] and "is written without being coded again" in said
+    with Image.open(tmp_path / "out.webp") as made:
+        assert made.getexif()[0x0112] == 6
+    assert "is coded again, as its pixels move" in harness.run("-v", tmp_path / "in.webp", "--flip", "h", tmp_path / "flip.webp").err
+    (tmp_path / "in.webp").write_bytes(whole[:len(whole) // 2])
+    harness.run(tmp_path / "in.webp", "--strip", tmp_path / "no.webp", status=1)
+    assert not (tmp_path / "no.webp").exists()
+
+
 def test_alpha_with_metadata(tmp_path, rng):
     samples = picture(rng, 31, 21, 4)
     pngfile.write_png(tmp_path / "in.png", samples)
