@@ -71,16 +71,21 @@ void result_warn(struct result *result, const char *text)
 static void warn_of_format(const struct job *job, const struct worker *worker, const struct page *page,
                            struct result *result)
 {
-    char text[128];
+    char text[160];
+    const enum sample_type in = job->samples, out = page->out.type;
+    /* Integers of 32 bits often count or number objects: scaled to 16 bits, small ones are black. */
+    const bool is_wide = sample_size(in) == sizeof(uint32_t) && !sample_is_float(in) &&
+                         !worker->context->settings->range.given;
     if (page->out.alpha && job->format->holds.flat) { /* the format has no alpha */
         snprintf(text, sizeof text, "its alpha is lost, as %s has none: the picture is put on white",
                  job->format->name);
         result_warn(result, text);
     }
-    if (worker->context->settings->depth == DEPTH_OPTION_ABSENT && page->out.type == SAMPLE_UINT8 &&
-        !job_is_bilevel(job, worker) && sample_size(job->samples) > sample_size(SAMPLE_UINT8)) {
-        snprintf(text, sizeof text, "%s samples become 8 bit, as %s holds no more", sample_name(job->samples),
-                 job->format->name);
+    if (worker->context->settings->depth == DEPTH_OPTION_ABSENT && (out == SAMPLE_UINT8 || is_wide) &&
+        !job_is_bilevel(job, worker) && sample_size(in) > sample_size(out)) {
+        snprintf(text, sizeof text, "%s samples become %s, as %s holds no more%s", sample_name(in),
+                 sample_name(out), job->format->name,
+                 is_wide ? "; --range MIN,MAX or --range auto maps values to full scale" : "");
         result_warn(result, text);
     }
 }

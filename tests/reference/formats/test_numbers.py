@@ -231,6 +231,15 @@ def test_stages_on_signed_samples(tmp_path, rng, dtype):
     assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), -1 - samples)
 
 
+def test_small_numbers_that_are_lost_are_told(tmp_path):
+    """Labels of 32 bits are black in 16 bits of full scale."""
+    tifffile.imwrite(tmp_path / "in.tif", np.arange(200, dtype="u4").reshape(10, 20), photometric="minisblack")
+    said = harness.run(tmp_path / "in.tif", tmp_path / "out.png").err
+    assert "warning: 32 bit samples become 16 bit, as PNG holds no more; --range MIN,MAX or --range auto maps" in said
+    for words in (["--depth", "16", "out.png"], ["--range", "auto", "range.png"], ["out.tif"]):
+        assert harness.run("-y", "in.tif", *words, cwd=tmp_path).err == ""
+
+
 def test_signs_that_are_lost_are_told(tmp_path, rng):
     samples = rng.integers(-32768, 32767, (30, 37, 1)).astype(np.int16)
     write(tmp_path / "in.tif", samples)
