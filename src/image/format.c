@@ -164,9 +164,13 @@ void format_leave_out(const struct format *format, struct image_info *info)
         metadata_leave_out(metadata, "the ICC profile, which is damaged or of other colours");
     if (metadata->has_cicp && !format->holds.cicp)
         metadata_leave_out(metadata, "cICP");
-    for (size_t i = 0; i < metadata->tag_count; i++)
-        if (!format->holds.tags)
-            metadata_leave_out(metadata, tiff_tag_name(&metadata->tags[i]));
+    for (size_t i = 0; i < metadata->tag_count; i++) {
+        const struct tiff_tag *tag = &metadata->tags[i];
+        const bool is_in_exif =
+            format->holds.texts && metadata->exif.data != NULL && exif_shares_tag(tag->number);
+        if (!format->holds.tags && !is_in_exif)
+            metadata_leave_out(metadata, tiff_tag_name(tag));
+    }
     for (size_t i = 0; format->holds_text != NULL && i < metadata->text_count; i++) {
         const char *key = metadata->texts[i].key;
         const size_t length = strlen(key), shown = utf8_fit(key, length, 40);

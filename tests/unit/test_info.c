@@ -65,7 +65,8 @@ static void gray_with_all_kinds_of_chunks(void **state)
         "--info=json", STATUS_OK,
         "{\"file\":\"a.png\",\"format\":\"PNG\",\"width\":2,\"height\":2,\"channels\":1,\"colours\":\"gray\","
         "\"samples\":\"8 "
-        "bit\",\"bits\":null,\"palette\":false,\"pages\":1,\"compression\":\"Deflate\",\"icc_bytes\":0,"
+        "bit\",\"bits\":null,\"palette\":false,\"colour_model\":null,\"pages\":1,\"compression\":\"Deflate\","
+        "\"icc_bytes\":0,"
         "\"colour_space\":{\"name\":\"cICP 1/13\",\"primaries\":[],\"curve\":\"sRGB\"},"
         "\"srgb\":false,\"gamma\":0.2,\"resolution\":{\"x\":2.0,\"y\":1.0,\"unit\":\"ratio\"},"
         "\"orientation\":6,"

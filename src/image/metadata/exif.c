@@ -298,6 +298,29 @@ bool exif_has_thumbnail(const struct blob *exif)
     return thumbnail_link(exif) != 0;
 }
 
+bool exif_shares_tag(uint32_t tag)
+{
+    enum { RATING = 18246, RATING_PERCENT = 18249, XP_TITLE = 40091, XP_SUBJECT = 40095 };
+    return tag == TIFFTAG_HOSTCOMPUTER || tag == RATING || tag == RATING_PERCENT ||
+           (tag >= XP_TITLE && tag <= XP_SUBJECT);
+}
+
+/* Copies a tag of exif_shares_tag to the tags of a TIFF, unless that has it. Text ends in NUL. */
+static void share_tag(struct metadata *metadata, const struct ifd *ifd, const struct ifd_entry *entry)
+{
+    struct error ignored;
+    const bool is_text = entry->tag == TIFFTAG_HOSTCOMPUTER;
+    const uint16_t type = is_text ? TIFF_ASCII : entry->tag < TIFFTAG_EXIFIFD ? TIFF_SHORT : TIFF_BYTE;
+    const size_t size = (size_t)entry->size + is_text;
+    if (metadata_tag(metadata, entry->tag) != NULL || entry->type != type)
+        return;
+    unsigned char *data = allocate_zeroed(size, 1, "EXIF data", &ignored);
+    if (data == NULL || !ifd_read_values(ifd, entry, false, data) ||
+        metadata_set_tag(metadata, entry->tag, data, size, &ignored) != STATUS_OK)
+        metadata_leave_out(metadata, "a part of EXIF");
+    free(data);
+}
+
 /* True for tags of the first IFD that climg's TIFFs have, too, or that describe how pixels are stored. */
 static bool is_for_tiff(uint16_t tag)
 {
@@ -310,7 +333,7 @@ static bool is_for_tiff(uint16_t tag)
     return false;
 }
 
-void exif_leave_out(struct metadata *metadata)
+void exif_to_page(struct metadata *metadata)
 {
     struct ifd ifd;
     struct ifd_entry entry;
@@ -318,7 +341,9 @@ void exif_leave_out(struct metadata *metadata)
     exif_move(metadata);
     const uint32_t count = ifd_of_blob(&metadata->exif, &ifd) ? ifd_entry_count(&ifd) : 0;
     for (uint32_t i = 0; i < count; i++)
-        if (ifd_entry_at(&ifd, i, &entry) && !is_for_tiff(entry.tag)) {
+        if (ifd_entry_at(&ifd, i, &entry) && exif_shares_tag(entry.tag)) {
+            share_tag(metadata, &ifd, &entry);
+        } else if (ifd_entry_at(&ifd, i, &entry) && !is_for_tiff(entry.tag)) {
             snprintf(name, sizeof name, "EXIF's tag %u", entry.tag);
             metadata_leave_out(metadata, name);
         }

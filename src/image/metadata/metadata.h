@@ -199,6 +199,9 @@ bool description_is_stack(const struct metadata *metadata);
  * number or type of samples than the file. */
 void description_drop_untrue(struct metadata *metadata, bool is_other_shape, bool is_other_type);
 
+/* True if ImageJ, tifffile or a program for OME wrote the description, which stages may make untrue. */
+bool description_is_of_program(const struct metadata *metadata);
+
 /* True if tifffile wrote one directory for several images. */
 bool description_is_truncated(const struct metadata *metadata);
 
@@ -232,9 +235,13 @@ bool exif_has_thumbnail(const struct blob *exif);
  * the file. */
 void exif_move(struct metadata *metadata);
 
-/* For EXIF that is written to a TIFF: calls exif_move, and adds to left_out the tags of the first IFD and the
- * thumbnail that the TIFF will not have. */
-void exif_leave_out(struct metadata *metadata);
+/* True for tags that are copied between the page of a TIFF and the first IFD of EXIF: HostComputer, and the
+ * titles, keywords and ratings of Windows. */
+bool exif_shares_tag(uint32_t tag);
+
+/* For EXIF that is written to a TIFF: calls exif_move, copies tags of exif_shares_tag to the metadata's tags,
+ * and adds to left_out the tags of the first IFD and the thumbnail that the TIFF will not have. */
+void exif_to_page(struct metadata *metadata);
 
 /* Copies a text of the first IFD up to its NUL; the two parts of Copyright as two lines. The caller frees
  * *text, which is NULL if the tag is missing or empty. */

@@ -131,6 +131,12 @@ void description_drop_untrue(struct metadata *metadata, bool is_other_shape, boo
         drop_ome(metadata);
 }
 
+bool description_is_of_program(const struct metadata *metadata)
+{
+    const char *text = metadata_text(metadata, DESCRIPTION);
+    return text != NULL && (description_is_imagej(metadata) || is_tifffile(text) || is_ome(text));
+}
+
 /* True if size, pages and channels are the same. False for several pages of one row, as such a page is one
  * strip: the TIFF writer then cannot add the gap that keeps readers from taking the stack as contiguous
  * (emit_strip in image/tiff/writer.c). */

@@ -38,6 +38,8 @@ const TIFFFieldInfo tiff_extra_fields[TIFF_EXTRA_FIELDS] = {
     FIELD(TAG_GEO_KEYS, TIFF_VARIABLE2, TIFF_SHORT, "GeoKeyDirectory"),
     FIELD(TAG_GEO_DOUBLES, TIFF_VARIABLE2, TIFF_DOUBLE, "GeoDoubleParams"),
     FIELD(TAG_GEO_TEXTS, TIFF_VARIABLE, TIFF_ASCII, "GeoAsciiParams"),
+    FIELD(18246, TIFF_VARIABLE2, TIFF_SHORT, "Rating"),
+    FIELD(18249, TIFF_VARIABLE2, TIFF_SHORT, "RatingPercent"),
     FIELD(40091, TIFF_VARIABLE2, TIFF_BYTE, "XPTitle"),
     FIELD(40092, TIFF_VARIABLE2, TIFF_BYTE, "XPComment"),
     FIELD(40093, TIFF_VARIABLE2, TIFF_BYTE, "XPAuthor"),
@@ -277,11 +279,22 @@ static enum status read_extras(struct tiff_file *file, struct metadata *metadata
 
 /* ---------------------------------------------------------------- EXIF */
 
-/* True for tags of the page's IFD that belong to EXIF in other formats, or that camera software expects
- * there. */
+/* True for tags of the page's IFD that belong to EXIF in other formats. */
 static bool belongs_to_exif(uint16_t tag)
 {
-    return tag == IFD_MAKE || tag == IFD_MODEL || tag == IFD_ORIENTATION || tag == IFD_EXIF || tag == IFD_GPS;
+    static const uint16_t tags[] = {
+        IFD_MAKE,         IFD_MODEL,           IFD_ORIENTATION,     IFD_EXIF,
+        IFD_GPS,          TIFFTAG_XRESOLUTION, TIFFTAG_YRESOLUTION, TIFFTAG_RESOLUTIONUNIT,
+        TIFFTAG_SOFTWARE, TIFFTAG_DATETIME,    TIFFTAG_ARTIST,      TIFFTAG_COPYRIGHT};
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
+        if (tags[i] == tag)
+            return true;
+    return exif_shares_tag(tag);
+}
+
+static bool is_description_or_belongs_to_exif(uint16_t tag)
+{
+    return tag == TIFFTAG_IMAGEDESCRIPTION || belongs_to_exif(tag);
 }
 
 /* Copies the page's EXIF and GPS directories to a blob like PNG's eXIf: a classic TIFF with one IFD that
@@ -304,7 +317,10 @@ static enum status read_exif(struct tiff_file *file, struct metadata *metadata, 
     header[0] = header[1] = TIFFIsBigEndian(file->tiff) != TIFFIsByteSwapped(file->tiff) ? 'M' : 'I';
     memcpy(header + 2, &magic, sizeof magic);
     memcpy(header + 4, &first, sizeof first);
-    enum status status = ifd_copy(&ifd, belongs_to_exif, &sink, &offset, error);
+    /* Only people's descriptions stay true: those of programs are updated as texts. */
+    enum status status = ifd_copy(
+        &ifd, description_is_of_program(metadata) ? belongs_to_exif : is_description_or_belongs_to_exif,
+        &sink, &offset, error);
     if (status == STATUS_OK && offset != 0)
         status = metadata_set_blob(&metadata->exif, sink.bytes.data, sink.bytes.size, error);
     if (sink.is_damaged)

@@ -253,7 +253,7 @@ extern const char tiff_xml_characters[TIFF_XML_REFERENCES + 1];
 extern const char *const tiff_xml_references[TIFF_XML_REFERENCES];
 
 /* Tags that only TIFF can store, and that are copied unchanged; in the form that libtiff registers. */
-enum { TIFF_EXTRA_FIELDS = 17 };
+enum { TIFF_EXTRA_FIELDS = 19 };
 extern const TIFFFieldInfo tiff_extra_fields[TIFF_EXTRA_FIELDS];
 
 /* Returns the field of a tag, or NULL if the tag is not copied. */

@@ -374,7 +374,7 @@ static void tiff_leave_out(struct image_info *info)
     metadata_leave_out_languages(metadata);
     if (metadata->gamma > 0 && !metadata->srgb)
         metadata_leave_out(metadata, "gAMA");
-    exif_leave_out(metadata);
+    exif_to_page(metadata);
 }
 
 const struct format format_tiff = {

@@ -91,6 +91,27 @@ def test_cameras(tmp_path, photographs):
         assert set(said) - set(png[name.replace(".jpg", ".png")]) <= {"EXIF:ThumbnailImage"}, name
 
 
+def test_cameras_by_way_of_tiff(tmp_path, photographs):
+    """A TIFF has some tags of EXIF in its page; they are EXIF again in other formats. The description of a program is not."""
+    before = tags(photographs, "EXIF")
+    harness.run("-r", photographs, "-f", "tif", tmp_path / "tif")
+    layouts = {"Compression", "YCbCrPositioning"}  # of a JPEG
+    for suffix in ("tif", "jpg", "webp"):
+        if suffix != "tif":
+            harness.run("-r", tmp_path / "tif", "-f", suffix, tmp_path / suffix)
+        after = tags(tmp_path / suffix, "EXIF")
+        for name, said in before.items():
+            plain = {tag: value for tag, value in said.items() if "Thumbnail" not in tag and tag[5:] not in layouts | {"Software"}
+                     and (tag, value) != ("EXIF:Orientation", 0)}
+            made = after[name.replace("jpg", suffix)]
+            assert {tag: made.get(tag) for tag in plain} == plain, (suffix, name)
+    harness.run(tmp_path / "tif" / "phase.tif", tmp_path / "phase.png")
+    exiftool("-overwrite_original", "-ImageDescription={\"shape\": [40, 60, 3]}", tmp_path / "tif" / "phase.tif")
+    harness.run(tmp_path / "tif" / "phase.tif", "--scale", "1/2", tmp_path / "half.jpg")
+    assert "IFD0:ImageDescription" in exiftool("-j", "-G1", tmp_path / "phase.png")[0]
+    assert "IFD0:ImageDescription" not in exiftool("-j", "-G1", tmp_path / "half.jpg")[0]
+
+
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_orientations(tmp_path, rng, orientation):
     data = jpegfile.encode(jpegfile.picture(rng, 21, 34))

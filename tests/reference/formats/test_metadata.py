@@ -206,9 +206,9 @@ def test_resolution_below_a_pixel_per_metre(tmp_path):
 def test_resolution_that_only_exif_says(tmp_path, stages, dots):
     """A PNG as Pillow writes it; other EXIF items outside of its directories are named if TIFF has no tag for them."""
     exif = Image.Exif()
-    exif[282], exif[283], exif[296], exif[316], exif[271] = 300.0, 600.0, 2, "host", "Maker"
+    exif[282], exif[283], exif[296], exif[316], exif[271], exif[18247] = 300.0, 600.0, 2, "host", "Maker", "other"
     Image.new("RGB", (8, 8)).save(tmp_path / "in.png", exif=exif)
     said = harness.run(tmp_path / "in.png", "-v", *stages, tmp_path / "out.tif").err
     with Image.open(tmp_path / "out.tif") as image:
-        assert [float(n) for n in image.info["dpi"]] == [dots, 2 * dots] and image.tag_v2[MAKE] == "Maker"
-    assert said.split("left out: ")[1].splitlines()[0] == "EXIF's tag 316"
+        assert [float(n) for n in image.info["dpi"]] == [dots, 2 * dots] and image.tag_v2[MAKE] == "Maker" and image.tag_v2[316] == "host"
+    assert said.split("left out: ")[1].splitlines()[0] == "EXIF's tag 18247"
