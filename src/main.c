@@ -6,6 +6,7 @@
  * process ends by the same signal, so that the shell sees it.
  *
  * main ends with _exit, without closing the device: the system frees everything faster. */
+#include "base/files.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "batch/command.h"
@@ -114,9 +115,7 @@ static void at_exit(void)
 static enum status check_stdout(enum status status, struct error *error)
 {
     const bool has_output = status != STATUS_FAILED && status != STATUS_USAGE;
-    if (has_output && (fflush(stdout) != 0 || ferror(stdout)))
-        return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
-    return status;
+    return has_output && text_flush(stdout, error) != STATUS_OK ? STATUS_FAILED : status;
 }
 
 /* Blocks the signals, prepares the OpenCL drivers, confines the process to the files of `list`, and starts

@@ -280,3 +280,11 @@ enum status aux_close(FILE *file, const char *path, const char *what, struct err
         return cannot_write(path, what, error);
     return STATUS_OK;
 }
+
+enum status text_flush(FILE *out, struct error *error)
+{
+    errno = EIO; /* in case ferror reports an earlier failure */
+    if (fflush(out) == 0 && !ferror(out))
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
+}

@@ -69,6 +69,9 @@ FILE *aux_open(const char *path, const char *what, struct error *error);
 /* Closes the file, or flushes stdout or stderr. Fails if any write since aux_open failed. */
 enum status aux_close(FILE *file, const char *path, const char *what, struct error *error);
 
+/* Flushes stdout, or the file that replaces it in a test. Fails if any write to it failed so far. */
+enum status text_flush(FILE *out, struct error *error);
+
 /* Returns 1 for names of stdout ("-", "/dev/stdout", ...), 2 for names of stderr, and -1 for other paths.
  * Write to this descriptor: if it is redirected to a file, opening the name would truncate that file, and a
  * rename would replace it. */

@@ -136,8 +136,10 @@ static enum status dry_run(const struct resume *resume, const struct job_list *l
         }
         results_add(results, job, &result);
     }
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
+    if (is_json && results->merged)
+        results_print_undone(stdout, results->merged, "planned", NULL);
+    if (text_flush(stdout, error) != STATUS_OK)
+        return STATUS_FAILED;
     if (!list->several || results->settings->quiet)
         return STATUS_OK;
     /* "climg: 7 files", or "climg: 5 of 7 files to do; 2 done before; 1 left out: not pictures ..." */
@@ -328,14 +330,14 @@ enum status batch_run(struct command *command, void (*report_error)(const struct
         status = resume_load(&resume, command, provenance, &list, error);
     if (status == STATUS_OK)
         status = begin_batch(command, done, &list, &results, report_error, error);
+    if (status == STATUS_OK && stack.step)
+        results.merged = &stack.result;
     if (status == STATUS_OK && settings->dry_run) {
         status = dry_run(done, &list, &results, error);
         status = results_end(&results, &list, status, error);
     } else if (status == STATUS_OK) {
-        if (stack.step) {
+        if (stack.step)
             results.several = false; /* all inputs are one output */
-            results.merged = &stack.result;
-        }
         status =
             worker_pool_open(&pool, command, settings->strip ? NULL : provenance, &list, &results, error);
         const bool opened = status == STATUS_OK;

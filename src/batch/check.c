@@ -6,6 +6,7 @@
  * checksum of a coefficient file and, by reader_examine, the checksums of PNG chunks without pixels, and
  * looks for data after the end of the file. Files without checksums are only decoded, and their line says so.
  * A single file is decoded by all threads; several files by one thread each, at the same time. */
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/threads.h"
@@ -191,7 +192,9 @@ static enum status check_all(struct results *results, const struct job_list *lis
         if (done->result.status == STATUS_OK && !settings->quiet) {
             progress_erase();
             print_check(out, done);
-            fflush(out); /* before a line of --report, which may go to stdout, too */
+            /* Before a line of --report, which may go to stdout, too. If nobody reads either, stop. */
+            if (text_flush(out, error) != STATUS_OK && !settings->report)
+                status = STATUS_FAILED;
         }
         results_add(results, done->job, &done->result);
         ordered_release(&files);

@@ -169,13 +169,13 @@ static enum status check_claims(const struct claim_set *set, const struct claim 
     if (earlier->reader)
         return fail(error, STATUS_USAGE, "%s would become %s: --%s reads that file", job->input, job->output,
                     earlier->reader);
+    if (set->is_stack && !is_stdout)
+        return fail(error, STATUS_USAGE, "%s: is also an input; name another file", job->output);
     if (earlier->identity.device != job->input_device || earlier->identity.inode != job->input_inode)
         return fail(error, STATUS_USAGE, "%s would become %s: that is also an input", job->input,
                     job->output);
     if (is_stdout)
         return fail(error, STATUS_USAGE, "%s: is also where standard output goes", job_input_name(job));
-    if (set->is_stack)
-        return fail(error, STATUS_USAGE, "%s: is also an input; name another file", job->output);
     return set->in_place
                ? STATUS_OK
                : fail(error, STATUS_USAGE, "%s: is also the input; --in-place replaces it", job->output);

@@ -6,6 +6,7 @@
  * are printed in the units of the input's samples. */
 #include "cli/cli.h"
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "batch/output_format.h"
@@ -337,6 +338,7 @@ enum status compare_write(const struct command *command, FILE *out,
             struct result result = {.group = 1};
             result.status = compare_job(&run, &list.jobs[i], is_folder, &result.error);
             results_add(&results, &list.jobs[i], &result);
+            status = text_flush(out, error); /* if nobody reads the lines, stop */
         }
         /* Only folders are expected to have all pictures of the reference folder; single files are a
          * selection. */

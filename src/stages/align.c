@@ -39,6 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct align {
@@ -232,6 +233,17 @@ static enum status register_to_keys(const struct align *align, struct thread_poo
     return status;
 }
 
+/* Fails if an input can be read only once: stdin or a pipe. */
+static enum status check_read_twice(const char *path, struct error *error)
+{
+    struct stat info;
+    const bool is_stdin = strcmp(path, "-") == 0;
+    if (!is_stdin && (stat(path, &info) != 0 || S_ISREG(info.st_mode)))
+        return STATUS_OK;
+    return fail(error, STATUS_USAGE, "%s cannot be read twice; name a file",
+                is_stdin ? "standard input" : path);
+}
+
 /* Registers the next file of a series. The first one that can be read is the first key. *found becomes the
  * map from the series' grid to the file. It is unchanged if the file cannot be read or needs another
  * reduction than the first one. */
@@ -275,10 +287,9 @@ static enum status register_series(struct align *align, const struct settings *s
     thread_pool_open(&workers, settings_threads(settings));
     for (size_t i = 0; i < inputs->count; i++) {
         struct error file_error = {.text = ""};
-        if (strcmp(inputs->paths[i], "-") == 0) {
-            status = fail(error, STATUS_USAGE, "previous reads inputs twice, and standard input cannot be");
+        status = check_read_twice(inputs->paths[i], error);
+        if (status != STATUS_OK)
             break;
-        }
         status = register_next(align, inputs->paths[i], settings, &workers, &keys, &align->registrations[i],
                                &file_error);
         if (status != STATUS_OK && (file_error.is_out_of_memory || file_error.scope != SCOPE_FILE)) {
@@ -329,8 +340,8 @@ static enum status align_prepare_series(void *params, const struct settings *set
         return register_series(align, settings, series, error);
     const char *path =
         word < REFERENCE_WORDS ? series->paths[word == FIRST ? 0 : (series->count - 1) / 2] : NULL;
-    if (path && strcmp(path, "-") == 0)
-        return fail(error, STATUS_USAGE, "the reference cannot be standard input");
+    if (path && check_read_twice(path, error) != STATUS_OK)
+        return STATUS_USAGE;
     const enum status status =
         path ? read_reference(align, path, series_page(settings), settings, error) : STATUS_OK;
     if (status != STATUS_OK && !error->is_out_of_memory) {

@@ -1,2 +1,9 @@
-# Text that cannot be printed is a failure.
+# Text that cannot be printed is a failure, and no further file is read: of the pipe nothing comes.
 climg --list-devices >/dev/full
+echo $?
+cp "$SAMPLES/soft-alpha.png" a.png
+mkfifo pipe
+for option in --info --check "--compare a.png"; do
+    timeout 60 climg $option -j 1 a.png a.png a.png pipe >/dev/full
+    echo $?
+done

@@ -11,6 +11,8 @@ climg 1.jpg 2.jpg --stack median,sigma=2 mean.png
 climg 1.jpg 2.jpg --stack mean
 climg 1.jpg 2.jpg --stack mean missing/mean.png
 climg 1.jpg 2.jpg --stack mean -o 2.jpg
+climg 1.jpg - --align previous --stack mean mean.png <2.jpg
+climg <(cat 1.jpg) 2.jpg --align first --stack mean mean.png
 climg 1.jpg 2.jpg --align previous --stack mean,pages=yes mean.png
 # Without a stack an input may be the reference, but not the one before it; tiffcp joins files.
 climg 1.jpg 2.jpg --align previous out

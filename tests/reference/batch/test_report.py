@@ -91,6 +91,10 @@ def test_dry_run_in_json(tmp_path, rng):
         ("a.png", "out/a.png", "skipped", None), ("b.png", "out/b.png", "planned", None), ("c.png", "out/c.png", "failed", "file")]
     assert all(line["exit"] is None and line["seconds"] is None for line in planned)
     assert not (tmp_path / "out" / "b.png").exists()
+    done = harness.run("--dry-run=json", "a.png", "b.png", "--stack", "mean", "mean.png", cwd=tmp_path)
+    stacked = [json.loads(line) for line in done.out.splitlines()]
+    assert [line["input"] for line in stacked] == ["a.png", "b.png", None]
+    assert all(line["output"] == "mean.png" and line["status"] == "planned" for line in stacked)
 
 
 def test_reports_to_redirected_streams_keep_what_is_there(tmp_path, rng):
