@@ -510,7 +510,8 @@ enum status info_write(const struct command *command, FILE *out, void (*report_e
         struct result result = {.group = 1};
         result.status = write_file_info(command, &list.jobs[i], &finder, out, &result);
         results_add(&results, &list.jobs[i], &result);
-        status = text_flush(out, error); /* if nobody reads the lines, stop */
+        if (command->settings.measure)
+            status = text_flush(out, error); /* if nobody reads the lines, stop */
     }
     if (status == STATUS_OK)
         status = results_end(&results, &list, status, error);

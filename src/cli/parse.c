@@ -138,6 +138,10 @@ static enum status set_global(struct parser *parser, const struct option *option
         if (status != STATUS_OK)
             return status;
     }
+    /* The second list would replace the first one, whose files would not be done. */
+    if (strcmp(option->name, "files-from") == 0 && parser->command->settings.files_from != NULL)
+        return fail(error, STATUS_USAGE, "%s is given twice; join the lists: cat A B | climg %s - ...", what,
+                    what);
     settings_note_given(&parser->command->settings, option);
     return option_parse(option, what, value, &parser->command->settings, error);
 }

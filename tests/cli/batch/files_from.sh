@@ -20,6 +20,7 @@ climg --files-from copy out
 echo --- "wrong ($?)"
 climg --files-from list
 climg --files-from list out.png
+climg --files-from list --files-from copy out
 climg --files-from no list out
 climg --files-from /dev/null out
 climg --files-from in/a.png out

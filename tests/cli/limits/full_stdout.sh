@@ -3,7 +3,7 @@ climg --list-devices >/dev/full
 echo $?
 cp "$SAMPLES/soft-alpha.png" a.png
 mkfifo pipe
-for option in --info --check "--compare a.png"; do
+for option in "--info --measure" --check "--compare a.png"; do
     timeout 60 climg $option -j 1 a.png a.png a.png pipe >/dev/full
     echo $?
 done
