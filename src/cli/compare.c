@@ -134,8 +134,10 @@ static void put_channels(struct json_writer *out, const char *key, const struct 
     json_end(out, ']');
 }
 
-/* Prints a line with one object of JSON. All keys are present; a figure that does not exist is null. */
-static void print_pair_json(FILE *file, const struct comparison *pair, const struct figures *figures)
+/* Prints a line with one object of JSON. All keys are present; a figure that does not exist is null. `why` is
+ * the reason why the pair could not be compared; else empty. */
+static void print_pair_json(FILE *file, const struct comparison *pair, const struct figures *figures,
+                            const char *why)
 {
     const struct difference *worst = &pair->channels[figures->worst_channel];
     struct json_writer out = {.out = file};
@@ -144,7 +146,7 @@ static void print_pair_json(FILE *file, const struct comparison *pair, const str
     put_side(&out, "reference", &pair->sides[1]);
     json_put_boolean(&out, "equal", figures->is_equal);
     json_put_boolean(&out, "passes", figures->passes);
-    json_put_string(&out, "why", pair->why[0] != '\0' ? pair->why : NULL);
+    json_put_string(&out, "why", why[0] != '\0' ? why : NULL);
     json_put_number(&out, "psnr", figures->psnr, DIGITS);
     put_channels(&out, "psnr_channels", pair, difference_psnr);
     json_put_number(&out, "ssim", pair->channel_count > 0 ? figures->ssim : (double)NAN, DIGITS);
@@ -186,7 +188,7 @@ static void add_pair(struct compare_run *run, const struct comparison *pair)
     const struct compare_option *option = &run->command->compare;
     const struct figures figures = comparison_figures(pair, option);
     if (option->form == COMPARE_JSON)
-        print_pair_json(run->out, pair, &figures);
+        print_pair_json(run->out, pair, &figures, pair->why);
     else if (!run->command->settings.quiet && run->several)
         print_pair_row(run->out, pair, &figures, run->count == 0);
     else if (!run->command->settings.quiet)
@@ -280,8 +282,13 @@ static enum status compare_job(struct compare_run *run, const struct job *job, b
         if (pair.sides[i].reader && reader_rounded(pair.sides[i].reader))
             run->report_error(&line);
     }
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         add_pair(run, &pair);
+    } else if (option->form == COMPARE_JSON) { /* a picture that cannot be read has a line, too */
+        const struct comparison unread = {
+            .sides = {{.name = pair.sides[0].name}, {.name = pair.sides[1].name}}};
+        print_pair_json(run->out, &unread, &(struct figures){.psnr = (double)NAN}, error->text);
+    }
     if (pair.sides[0].info.width == 0)
         error_set(&run->difference, "%s: %s", pair.sides[0].name, pair.why);
     else

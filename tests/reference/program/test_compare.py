@@ -224,6 +224,9 @@ def test_folders(tmp_path, rng):
         "differs                       4.png: is only in the reference folder"]
     left_out = "climg: 1 sub-folder is left out; --recursive (-r) includes it"
     assert done.err.splitlines() == [left_out, "climg: a/2.jpg: is not JPEG, PAM, PBM, PFM, PGM, PNM, PPM, PNG, TIFF, WebP or Y4M", "climg: 1 of 4 files failed"]
+    found = compare("a/", "b", cwd=tmp_path, status=3)
+    assert [line["picture"]["file"] for line in found] == ["a/1.png", "a/2.jpg", "a/2.png", "a/3.png", "4.png"]
+    assert found[1].keys() == found[2].keys() and not found[1]["passes"] and "is not JPEG" in found[1]["why"]
     (tmp_path / "a" / "2.jpg").unlink()
     (tmp_path / "b" / "2.jpg").unlink()
     assert harness.run("a/", "--compare", "b", cwd=tmp_path, status=4).err.splitlines() == [left_out, "climg: 3 of 4 pictures differ"]
