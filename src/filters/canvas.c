@@ -5,11 +5,13 @@
  *   from planes to planes   a warp that copies (filters/warp.h), with `fill` beyond the picture
  *
  * The fill's colour is in samples of the file, 0 to 1. With --linear it is converted to light by the file's
- * curve: for planes, and for files whose samples are light (floats without a profile; by sRGB's curve). So
- * the output gets the same samples from both ways, with and without --linear. A gray picture gets a weighted
- * sum of the colour's channels (ITU-R BT.709, 3.2): of light with --linear, otherwise of samples. */
+ * curve: for planes, and for samples that are light (floats without a profile, the result of --stack; without
+ * a profile by sRGB's curve). So the output gets the same samples from both ways, with and without --linear.
+ * A gray picture gets a weighted sum of the colour's channels (ITU-R BT.709, 3.2): of light with --linear,
+ * otherwise of samples. */
 #include "filters/canvas.h"
 
+#include "engine/transfer.h"
 #include "filters/warp.h"
 #include "image/colour/colour.h"
 #include "image/sample.h"
@@ -141,7 +143,7 @@ static enum status canvas_upload_fill(struct run *run, const struct canvas *canv
                                       const struct raster *raster, cl_mem *memory, struct error *error)
 {
     const enum sample_type type = (enum sample_type)raster->sample;
-    const bool is_light = shape->linear && shape->floats && shape->space == NULL;
+    const bool is_light = shape->linear && !raster->conversion->linear;
     double channels[4] = {0};
     float pixel[4] = {0}; /* room for a pixel of any type; run_constants copies floats */
     if (canvas_fill_channels(&canvas->fill, shape, is_light, channels, error) != STATUS_OK)

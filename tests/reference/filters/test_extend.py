@@ -193,7 +193,7 @@ def test_groups(tmp_path, rng, first):
         assert np.array_equal(harness.read_tiff(tmp_path / "out" / name), expected), name
 
 
-@pytest.mark.parametrize("chain", [[], ["--invert"]])
+@pytest.mark.parametrize("chain", [[], ["--invert"], ["--stack", "mean"]])
 def test_linear_light(tmp_path, rng, chain):
     """The colour is the one that stands in the file, whatever the chain works in."""
     harness.write_tiff(tmp_path / "in.tif", draw_samples(rng, 9, 7, 3, "uint8"))
@@ -208,7 +208,7 @@ def color_around(tmp_path, samples, chain, *words):
     return np.array(Image.open(tmp_path / "out.png"))[0, 0]
 
 
-@pytest.mark.parametrize("chain", [[], ["--invert"], ["--extend", "20x20"]])
+@pytest.mark.parametrize("chain", [[], ["--invert"], ["--extend", "20x20"], ["--stack", "mean"]])
 def test_linear_light_of_other_curves(tmp_path, rng, chain):
     """The colour is the one that stands in the file, whatever its curve. Gray is that of --gray: the luminance."""
     words = ["--extend", "30x30,color=#ff8001"]
