@@ -21,6 +21,7 @@ struct shape image_shape(const struct image_info *info)
         .images = 1,
         .alpha = info->alpha,
         .floats = sample_is_float(info->type),
+        .may_miss = sample_is_float(info->type),
         .full = sample_full_scale(info->type),
         .least = sample_is_signed(info->type) ? -sample_full_scale(info->type) - 1 : 0,
         .reduced = {.by = info->reduction, .width = (int)info->full_width, .height = (int)info->full_height}};

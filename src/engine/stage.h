@@ -63,7 +63,8 @@ struct shape {
     struct reduction reduced;
     int images;        /* images of a group, all of this shape; otherwise 1 */
     bool alpha;        /* the last channel is alpha; colours are premultiplied by it */
-    bool floats;       /* samples may be NaN or infinite */
+    bool floats;       /* samples of the file are floats */
+    bool may_miss;     /* samples may be NaN or infinite */
     double zero, full; /* sample values that become 0.0 and 1.0, such as 0 and 255 for 8 bit */
     double least;      /* smallest sample value: `zero`, or of a signed type, such as -32768 */
     /* Colour space of the file; NULL if it names none. Read it with shape_space, which has defaults, and only

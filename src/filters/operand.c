@@ -35,7 +35,7 @@ void operand_release(void *params)
 enum status operand_shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
 {
     const struct operand *operand = params;
-    (void)out;
+    out->may_miss = in->may_miss || operand->has_missing;
     if (in->width != operand->width || in->height != operand->height)
         return fail(error, STATUS_FAILED, "is %dx%d here, but %s is %dx%d; both must have the same size",
                     in->width, in->height, operand->path, operand->width, operand->height);
@@ -93,8 +93,9 @@ static void fill_values(struct operand *operand, const struct image_info *info, 
                 pixel[c] = alpha > 0 ? pixel[c] / alpha : 0;
             for (int c = 0; c < operand->colours; c++) {
                 const size_t row = (size_t)c * (size_t)operand->height + (size_t)y;
-                operand->values[row * operand->pitch + (size_t)x] =
-                    chain_value(pixel[c], c, info, space, settings);
+                const float value = chain_value(pixel[c], c, info, space, settings);
+                operand->values[row * operand->pitch + (size_t)x] = value;
+                operand->has_missing |= !isfinite(value);
             }
         }
 }

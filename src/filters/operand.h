@@ -21,6 +21,7 @@ struct operand {
     float *values;              /* planes of rows; owned */
     bool is_linear;             /* values were converted to amounts of light (--linear) */
     uint64_t hash;              /* of the values, for operand_print. A stage that changes them updates it */
+    bool has_missing;           /* a value is NaN or infinite */
     bool multiplies;            /* set by the stage: values are factors; otherwise they are subtracted */
 };
 

@@ -305,6 +305,7 @@ enum status test_case_run(const struct test_case *test_case, const struct chain 
                              .height = test_case->height,
                              .channels = test_case->channels,
                              .floats = sample_is_float(test_case->in),
+                             .may_miss = sample_is_float(test_case->in),
                              .images = 1,
                              .alpha = test_case->alpha,
                              .full = sample_full_scale(test_case->in),

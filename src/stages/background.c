@@ -293,11 +293,11 @@ static enum status divide_by_blur(struct run *run, const struct background *back
 
 /* True if slices need an analysis pass: for divide with a wide blur (x_weights is NULL), which has a coarse
  * grid. Without the pass each slice would need 5 RADIUS more rows on each side, also of the stages before.
- * Not for floats, as missing values would change the weights of the grid. */
+ * Not if values may be missing, as they would change the weights of the grid. */
 static bool background_needs_grid(const void *params, const struct shape *in)
 {
     const struct background *background = params;
-    return background->method == DIVIDE && background->gaussian.x_weights == NULL && !in->floats;
+    return background->method == DIVIDE && background->gaussian.x_weights == NULL && !in->may_miss;
 }
 
 static const struct analysis background_analysis = {background_needs_grid, rows_same, gaussian_grid_begin,

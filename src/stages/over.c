@@ -33,6 +33,7 @@ static enum status over_prepare(void *params, const struct settings *settings, s
     }
     operand->hash = hash_bytes(operand->hash, "over", sizeof "over");
     operand->multiplies = true;
+    operand->has_missing = false;
     return STATUS_OK;
 }
 

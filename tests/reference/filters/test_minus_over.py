@@ -124,6 +124,19 @@ def test_flat_of_floats(tmp_path, rng):
     assert np.allclose(found, expected, rtol=1e-5, atol=0), np.abs(found - expected).max()
 
 
+@pytest.mark.parametrize("chain, expected", [(["--denoise=10"], 0.4), (["--background", "10,method=divide"], 0.5)])
+def test_missing_values_of_a_dark_frame(tmp_path, chain, expected):
+    """They make pixels of integers missing, and stages after it leave these out as they leave out those of floats."""
+    dark = np.zeros((40, 50, 1), np.float32)
+    dark[7, 9], dark[30, 41] = np.nan, np.inf
+    harness.write_tiff(tmp_path / "in.tif", np.full((40, 50, 3), 102, np.uint8))
+    harness.write_tiff(tmp_path / "dark.tif", dark)
+    harness.run("in.tif", "--minus", "dark.tif", *chain, "--depth", "float", "out.tif", cwd=tmp_path)
+    result = harness.read_tiff(tmp_path / "out.tif")
+    assert np.array_equal(np.isfinite(result), np.broadcast_to(np.isfinite(dark), result.shape))
+    assert np.allclose(result[np.isfinite(result)], expected, atol=1e-5)
+
+
 def test_a_fourth_channel_that_is_not_alpha(tmp_path, rng):
     """It counts like a colour for a gray operand, in both memories; as an operand it is refused."""
     four = rng.integers(40, 200, (20, 30, 4)).astype(np.uint8)
