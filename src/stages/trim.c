@@ -58,6 +58,7 @@ enum { MAX_CHANNELS = 4 };
 struct trim_state {
     struct image_info info;
     double tolerance;
+    double rounding; /* relative error of a value */
     int left, right, top;
     int row;                             /* the next one */
     double corner[2][MAX_CHANNELS];      /* the top left and the top right pixel */
@@ -73,19 +74,23 @@ static enum status trim_begin(void *context, const void *params, const struct sh
     struct trim_state *state = context;
     const struct amount *tolerance = &((const struct trim *)params)->tolerance;
     *state = (struct trim_state){.info = *info, .left = -1, .right = -1, .top = -1};
-    /* A little more, as samples are rounded: a tolerance of 10 includes a difference of exactly 10 counts. */
-    state->tolerance = tolerance->number / (tolerance->percent ? 100 : shape->full - shape->zero) + 1e-7;
+    state->tolerance = tolerance->number / (tolerance->percent ? 100 : shape->full - shape->zero);
+    state->rounding = sample_is_float(info->type) ? 0x1p-21 : 0x1p-40;
     state->values = allocate(info->width * (size_t)info->channels * sizeof *state->values, "a row", error);
     state->extremes = allocate(info->height * sizeof *state->extremes, "rows", error);
     return state->values && state->extremes ? STATUS_OK : STATUS_FAILED;
 }
 
-/* True if the pixel at `value` differs from a colour, or is NaN. */
+/* True if the pixel at `value` differs from a colour, or is NaN. A tolerance of 10 includes a difference of
+ * exactly 10 counts, whose values are rounded; one of 0 separates neighbours of 32-bit integers. */
 static bool trim_differs(const struct trim_state *state, const double *value, const double *colour)
 {
-    for (int c = 0; c < state->info.channels; c++)
-        if (!(fabs(value[c] - colour[c]) <= state->tolerance))
+    const double tolerance = state->tolerance;
+    for (int c = 0; c < state->info.channels; c++) {
+        const double rounded = state->rounding * (tolerance + fmin(fabs(value[c]), fabs(colour[c])));
+        if (!(fabs(value[c] - colour[c]) <= tolerance + rounded))
             return true;
+    }
     return false;
 }
 

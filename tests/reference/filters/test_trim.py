@@ -59,6 +59,20 @@ def test_against_numpy(tmp_path, rng, dtype, channels):
             assert f"found: trimmed to {out.shape[1]}x{out.shape[0]}+{columns.start}+{rows.start}\n" in done.err
 
 
+@pytest.mark.parametrize("dtype, value", [("uint32", 5), ("int32", 5), ("float32", 1e-8)])
+def test_small_values(tmp_path, dtype, value):
+    """Labels of 32 bits and small floats are less than 1e-7 of full scale, and no border."""
+    samples = np.zeros((20, 30, 1), dtype)
+    samples[5:9, 7:20] = value
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    for chain in ([], ["--convolve", "1"], ["--border", "2"], ["--flip", "h"]):
+        harness.run("-y", "in.tif", *chain, "--trim=0", "out.tif", cwd=tmp_path)
+        assert harness.read_tiff(tmp_path / "out.tif").shape == (4, 13, 1), chain
+    for tolerance, shape in ((0.9 * value, (4, 13, 1)), (value, samples.shape)):
+        harness.run("-y", "in.tif", f"--trim={tolerance}", "out.tif", cwd=tmp_path)
+        assert harness.read_tiff(tmp_path / "out.tif").shape == shape, tolerance
+
+
 def test_in_the_middle_of_a_chain(tmp_path, rng):
     """What stages before make of the picture is measured; two of them measure one after the other."""
     samples = np.full((90, 80, 1), 255, np.uint8)
