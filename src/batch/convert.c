@@ -310,9 +310,10 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
         return status;
     if (job_is_stack_input(job) && job_keeps_samples(job, worker) && job->chain.count == 0) {
         /* The device has nothing to do. */
+        job->picture.stays_in_file = stack_can_leave_in_file(job);
         status = writer_begin_page(job->writer, &page->out, &result->error);
         const double since = clock_seconds();
-        if (status == STATUS_OK)
+        if (status == STATUS_OK && !job->picture.stays_in_file)
             status = reader_read(job->reader, job->picture.samples, job->picture.size / page->out.height,
                                  page->out.height, &result->error);
         timing_add(run_timing(page->run), PHASE_DECODE, "decode", -1, since);
@@ -463,7 +464,8 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     if (status == STATUS_OK && !job->skipped) {
         status = job->is_copied ? copy_file(worker, job, result) : convert_pages(worker, job, result);
         if (status == STATUS_OK)
-            status = job_check_unchanged(job, &result->error);
+            status = job->is_stack_result ? stack_check_unchanged(job->stack, &result->error)
+                                          : job_check_unchanged(job, &result->error);
         if (status == STATUS_OK)
             status = convert_commit(worker, job, &result->error);
         if (status != STATUS_OK)

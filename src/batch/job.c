@@ -508,7 +508,8 @@ void job_close(struct job *job)
     free_pages(job->picture.samples, job->picture.size);
     metadata_free(&job->picture.info.metadata);
     job->picture = (struct stack_picture){.samples = NULL};
-    job_close_input(job);
+    if (!job->stays_open)
+        job_close_input(job);
     chain_free(&job->chain);
     chain_free(&job->chroma_chain);
     colour_space_release(job->space);

@@ -21,6 +21,7 @@ struct stack;
 /* A picture of a stack that is not merged yet (batch/stack.h). */
 struct stack_picture {
     struct image_info info; /* owns its metadata */
+    bool stays_in_file;     /* `samples` is NULL, and the merge reads the rows later */
     unsigned char *samples; /* rows without padding, from allocate_pages; owned */
     size_t size;            /* of `samples` in bytes */
     uint32_t next_row;      /* number of rows that are filled */
@@ -70,6 +71,7 @@ struct job {
     double low, high;             /* with --range: the sample values that become 0 and full scale, in units of
                                    * sample_full_scale (1 for floats) */
     struct stack_picture picture; /* of an input of a stack: the current page */
+    bool stays_open;              /* job_close leaves the reader to stack_free, as the merge needs it */
     int merged_pages;             /* number of its pages that were merged */
 
     bool is_deferred;          /* to be done at the end; protected by the worker pool's lock */

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Maximum bytes of the pictures of several workers. A single worker may exceed it. */
 static const double PICTURES_BUDGET = 256e6;
@@ -90,6 +91,17 @@ static enum status series_make(struct input_series *series, const struct job_lis
     return STATUS_OK;
 }
 
+/* Maximum number of files in which pictures stay. Below the usual limit of 1024 descriptors; more files have
+ * so few rows in a piece that the merge gains little. */
+enum { FILES_MAX = 256 };
+
+/* True if the process may open all inputs at once, with a quarter of its file descriptors. */
+static bool can_leave_files_open(size_t count)
+{
+    struct rlimit limit;
+    return count <= FILES_MAX && getrlimit(RLIMIT_NOFILE, &limit) == 0 && count <= limit.rlim_cur / 4;
+}
+
 enum status stack_make(struct stack *stack, const struct command *command, struct job_list *list,
                        struct error *error)
 {
@@ -110,6 +122,8 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
     stack->has_ended = allocate_zeroed(list->count, sizeof *stack->has_ended, "a stack", error);
     if (!stack->has_ended)
         return STATUS_FAILED;
+    stack->jobs = list->jobs;
+    stack->leaves_files_open = can_leave_files_open(list->count);
     for (size_t i = 0; i < list->count; i++) {
         list->jobs[i].merge_step = stack->step;
         list->jobs[i].stack = stack;
@@ -147,6 +161,8 @@ void stack_free(struct stack *stack)
     free_pages(stack->spare, stack->spare_size);
     metadata_free(&stack->first_info.metadata);
     if (stack->step) {
+        for (size_t i = 0; i < stack->series.count; i++)
+            job_close_input(&stack->jobs[i]);
         pthread_mutex_destroy(&stack->lock);
         pthread_cond_destroy(&stack->turn_changed);
     }
@@ -167,6 +183,14 @@ void stack_pass_turn(struct job *job)
 }
 
 /* ---------------------------------------------------------------- memory_sink: an input's pictures */
+
+bool stack_can_leave_in_file(const struct job *job)
+{
+    const struct image_info *info = reader_info(job->reader);
+    return job->stack->leaves_files_open && merge_functions(job->stack)->add_reader && !info->alpha &&
+           (info->type == SAMPLE_UINT8 || info->type == SAMPLE_UINT16) &&
+           reader_pages_wanted(job->reader) == 1 && reader_is_complete(job->reader);
+}
 
 void stack_free_picture(struct job *job)
 {
@@ -192,10 +216,14 @@ static enum status begin_picture(void *context, const struct image_info *info, s
     struct stack *stack = job->stack;
     struct stack_picture *picture = &job->picture;
     struct run *run = picture->run;
+    const bool stays_in_file = picture->stays_in_file;
     stack_free_picture(job);
-    *picture = (struct stack_picture){.info = *info, .size = row_size(info) * info->height, .run = run};
+    *picture = (struct stack_picture){
+        .info = *info, .stays_in_file = stays_in_file, .size = row_size(info) * info->height, .run = run};
     picture->info.page_name = NULL; /* these strings belong to the reader, which is closed earlier */
     picture->info.video = (struct video){.header = NULL};
+    if (stays_in_file)
+        return metadata_copy(&picture->info.metadata, &info->metadata, error);
     pthread_mutex_lock(&stack->lock);
     if (stack->spare_size == picture->size) {
         picture->samples = stack->spare;
@@ -314,8 +342,12 @@ static enum status end_picture(void *context, struct error *error)
     } else {
         status = check_picture(stack, &picture->info, job->samples, error);
     }
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && picture->stays_in_file) {
+        status = merge->add_reader(stack->merge, job->reader, error);
+        job->stays_open = status == STATUS_OK;
+    } else if (status == STATUS_OK) {
         status = merge->add(stack->merge, picture->run, picture->samples, error);
+    }
     stack->pictures += status == STATUS_OK;
     job->merged_pages += status == STATUS_OK;
     return status;
@@ -383,6 +415,16 @@ enum status stack_open_reader(struct job *job, struct worker *worker, struct err
         status = memory_reader(job->output, &info, &source, &job->reader, error);
     return status == STATUS_OK ? memory_reader_describe(job->reader, &stack->first_info.metadata, error)
                                : status;
+}
+
+enum status stack_check_unchanged(const struct stack *stack, struct error *error)
+{
+    for (size_t i = 0; i < stack->series.count; i++)
+        if (stack->jobs[i].stays_open && job_check_unchanged(&stack->jobs[i], error) != STATUS_OK) {
+            error_prefix_once(error, job_input_name(&stack->jobs[i]));
+            return STATUS_FAILED;
+        }
+    return STATUS_OK;
 }
 
 void stack_describe(const struct stack *stack, size_t left_out, char *text, size_t size)

@@ -10,6 +10,9 @@
  * order. The result is one more job, whose reader is the merge. If no step changes its pixels before the
  * merge, a picture keeps the samples of its file; otherwise it has the chain's values as floats.
  *
+ * Uncompressed pictures of 8 or 16 bits that no step changes stay in their files: the merge reads rows of all
+ * of them when rows of the result are read.
+ *
  * Thread safety: the struct says which fields are constant, which have a lock, and which belong to the worker
  * whose turn it is. */
 #ifndef CLIMG_BATCH_STACK_H
@@ -23,6 +26,8 @@ struct stack {
     struct chain before, after; /* parts of the command's chain, which owns the steps */
     const struct step *step;    /* the step between them, which merges; NULL: there is no stack */
     struct input_series series; /* the inputs; owns the array, not the paths */
+    struct job *jobs;           /* the inputs */
+    bool leaves_files_open;     /* pictures may stay in their files */
     int max_workers;            /* number of workers whose pictures fit into 256 MB and --memory-limit, at
                                  * least 1 */
 
@@ -54,11 +59,15 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
 enum status stack_prepare(struct stack *stack, const struct command *command, const struct job_list *list,
                           struct error *error);
 
-/* Frees the merge and all memory of the stack. */
+/* Frees the merge and all memory of the stack, and closes the readers of its jobs. */
 void stack_free(struct stack *stack);
 
 /* Opens a writer for an input's pictures, which adds each to the merge after its last row. */
 enum status stack_open_writer(struct job *job, struct error *error);
+
+/* True if the picture can stay in its file. Set picture.stays_in_file then, before the writer's page begins,
+ * and write no rows. */
+bool stack_can_leave_in_file(const struct job *job);
 
 /* Frees the job's picture. Its memory becomes the stack's `spare`, for the next picture. */
 void stack_free_picture(struct job *job);
@@ -69,6 +78,9 @@ void stack_pass_turn(struct job *job);
 /* Ends the merge, and opens the reader of the job of the result, before job_open. Fails if there is no
  * picture. */
 enum status stack_open_reader(struct job *job, struct worker *worker, struct error *error);
+
+/* Fails if a file in which a picture stays has changed, after the result was read. */
+enum status stack_check_unchanged(const struct stack *stack, struct error *error);
 
 /* Appends findings: "11 pictures merged, 1 of 12 files left out", and what the stage describes. */
 void stack_describe(const struct stack *stack, size_t left_out, char *text, size_t size);

@@ -142,6 +142,7 @@ struct example {
 struct run;
 struct value;
 struct settings;
+struct reader;
 struct merge_input;
 struct merge_result;
 
@@ -295,6 +296,10 @@ struct merge {
                          struct error *error);
     /* Adds a picture: rows of interleaved samples without padding, which belong to the caller. */
     enum status (*add)(void *state, struct run *run, const void *samples, struct error *error);
+    /* Adds a picture of 8 or 16 bits without alpha, whose rows `read` reads from the reader, in order, and
+     * once. The reader belongs to the caller and must stay open until the last call of `read`. May be NULL.
+     */
+    enum status (*add_reader)(void *state, struct reader *reader, struct error *error);
     /* Ends the merge and describes the result. At least one picture was added. */
     enum status (*finish)(void *state, struct run *run, struct merge_result *result, struct error *error);
     /* Computes the next `count` rows of the result: interleaved floats, 1 for full scale, colour not

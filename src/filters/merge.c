@@ -35,7 +35,19 @@ enum status merge_base_make(struct merge_base *base, const struct merge_input *i
 void merge_base_free(struct merge_base *base)
 {
     free(base->counts);
+    free(base->files);
     free(base->pixels);
+}
+
+enum status merge_add_file(struct merge_base *base, struct reader *reader, struct error *error)
+{
+    struct merge_file *files =
+        array_grow(base->files, base->file_count, sizeof *files, "the files of a stack", error);
+    if (!files)
+        return STATUS_FAILED;
+    base->files = files;
+    files[base->file_count++] = (struct merge_file){.picture = base->pictures++, .reader = reader};
+    return STATUS_OK;
 }
 
 void merge_values(const struct merge_base *base, const void *samples, size_t first, size_t count,
@@ -164,10 +176,13 @@ enum status merge_base_read(void *state,
         for (size_t done = 0; status == STATUS_OK && done < count; done += at_once)
             status = compute(state, first + done / columns * base->width, at_once,
                              base->pixels + done * channels, error);
-        for (size_t i = 0; status == STATUS_OK && i < count; i++, out += out_channels)
+        if (status == STATUS_OK && !base->counts) { /* all pixels are covered, and there is no alpha */
+            for (size_t i = 0; i < count * channels; i++)
+                *out++ = (float)base->pixels[i];
+        }
+        for (size_t i = 0; status == STATUS_OK && base->counts && i < count; i++, out += out_channels)
             write_pixel(base, base->pixels + i * channels,
-                        !base->counts || base->counts[first + i / columns * base->width + i % columns] > 0,
-                        out);
+                        base->counts[first + i / columns * base->width + i % columns] > 0, out);
         base->next_row += rows;
     }
     return status;

@@ -28,6 +28,12 @@ struct merge_options {
     int edges;         /* enum merge_edges */
 };
 
+/* A picture that stays in its file until the result is read. */
+struct merge_file {
+    size_t picture; /* its index */
+    struct reader *reader;
+};
+
 /* merge_sums: mean, sum, maximum, minimum. merge_robust: median, and the mean if sigma is not 0. Their
  * `params` begin with struct merge_options. */
 extern const struct merge merge_sums, merge_robust;
@@ -44,6 +50,9 @@ struct merge_base {
     uint32_t *counts;           /* for each pixel: number of pictures in which it counts; NULL: it counts in
                                  * all. Owned */
 
+    struct merge_file *files; /* in the order of the pictures; owned */
+    size_t file_count;
+
     /* The result, after merge_base_finish. */
     size_t left, top;     /* position in the pictures of its top left pixel */
     size_t columns, rows; /* size in pixels */
@@ -56,6 +65,9 @@ struct merge_base {
 enum status merge_base_make(struct merge_base *base, const struct merge_input *input, int edges,
                             struct error *error);
 void merge_base_free(struct merge_base *base);
+
+/* Appends a picture to base->files and increments base->pictures. */
+enum status merge_add_file(struct merge_base *base, struct reader *reader, struct error *error);
 
 /* Converts `count` pixels of a picture, from pixel `first` on, to sample values. */
 void merge_values(const struct merge_base *base, const void *samples, size_t first, size_t count,

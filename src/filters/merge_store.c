@@ -2,12 +2,14 @@
  *
  *     add ─▶ file: picture after picture     read ─▶ a piece: some pixels of all pictures ─▶ threads
  *
- * A piece has the same size in bytes for any number of pictures: with more pictures it has fewer pixels. Sums
- * are doubles, in the order of the inputs, without fma. */
+ * Pictures with a reader are not in the temporary file; their pixels are read from their own files. A piece
+ * has the same size in bytes for any number of pictures: with more pictures it has fewer pixels. Sums are
+ * doubles, in the order of the inputs, without fma. */
 #include "filters/merge_store.h"
 
 #include "base/files.h"
 #include "base/text.h"
+#include "image/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -87,13 +89,21 @@ enum status merge_store_add(void *state, struct run *run, const void *samples, s
     return STATUS_OK;
 }
 
+static enum status store_add_reader(void *state, struct reader *reader, struct error *error)
+{
+    return merge_add_file(&((struct merge_store *)state)->base, reader, error);
+}
+
 static enum status store_finish(void *state, struct run *run, struct merge_result *result,
                                 struct error *error)
 {
     struct merge_store *store = state;
     const size_t pixel_bytes = store->size / (store->base.width * store->base.height);
-    const size_t all_bytes = pixel_bytes * store->base.pictures; /* of one pixel of all pictures */
-    store->piece_length = PIECE_BYTES / all_bytes > 0 ? PIECE_BYTES / all_bytes : 1;
+    const size_t all_bytes = pixel_bytes * store->base.pictures;            /* of one pixel of all pictures */
+    const size_t unit = store->base.file_count > 0 ? store->base.width : 1; /* readers have whole rows */
+    store->piece_length = PIECE_BYTES / all_bytes / unit * unit;
+    if (store->piece_length == 0)
+        store->piece_length = unit;
     store->piece = allocate(store->piece_length * all_bytes, "the samples of a stack", error);
     return store->piece ? merge_base_finish(state, run, result, error) : STATUS_FAILED;
 }
@@ -144,22 +154,39 @@ static enum status store_merge(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
+/* Reads the pixels of the current piece, `first` and later ones, of all pictures. */
+static enum status read_piece(struct merge_store *store, size_t first, struct error *error)
+{
+    const struct merge_base *base = &store->base;
+    const struct merge_file *file = base->files, *end = base->files + base->file_count;
+    const size_t pixel_bytes = store->size / (base->width * base->height), size = store->count * pixel_bytes;
+    off_t offset = (off_t)(first * pixel_bytes); /* in the temporary file */
+    for (size_t i = 0; i < base->pictures; i++) {
+        unsigned char *piece = store->piece + i * size;
+        if (file < end && file->picture == i) {
+            if (reader_read(file->reader, piece, base->width * pixel_bytes,
+                            (uint32_t)(store->count / base->width), error) != STATUS_OK)
+                return STATUS_FAILED;
+            file++;
+            continue;
+        }
+        errno = 0;
+        if (pread(fileno(store->file), piece, size, offset) != (ssize_t)size)
+            return merge_store_fail(store, "read", error);
+        offset += (off_t)store->size;
+    }
+    return STATUS_OK;
+}
+
 /* Computes `count` pixels from `first` on, piece by piece. */
 static enum status store_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
 {
     struct merge_store *store = state;
-    const size_t pixel_bytes = store->size / (store->base.width * store->base.height);
     enum status status = STATUS_OK;
     for (size_t done = 0; status == STATUS_OK && done < count; done += store->count) {
         store->count = count - done < store->piece_length ? count - done : store->piece_length;
         store->pixels = pixels + done * store->base.channels;
-        for (size_t i = 0; status == STATUS_OK && i < store->base.pictures; i++) {
-            errno = 0;
-            const size_t size = store->count * pixel_bytes;
-            const ssize_t got = pread(fileno(store->file), store->piece + i * size, size,
-                                      (off_t)(i * store->size + (first + done) * pixel_bytes));
-            status = got == (ssize_t)size ? STATUS_OK : merge_store_fail(store, "read", error);
-        }
+        status = read_piece(store, first + done, error);
         if (status == STATUS_OK)
             status = thread_pool_each(&store->workers, (int)((store->count + TASK_PIXELS - 1) / TASK_PIXELS),
                                       store_merge, store, error);
@@ -183,6 +210,7 @@ static void store_describe(const void *state, char *text, size_t size)
 
 const struct merge merge_robust = {.begin = merge_store_begin,
                                    .add = merge_store_add,
+                                   .add_reader = store_add_reader,
                                    .finish = store_finish,
                                    .read = store_read,
                                    .describe = store_describe,

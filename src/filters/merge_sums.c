@@ -3,8 +3,14 @@
  *     8 and 16 bit without alpha   unsigned integers of 32 bits, exact up to 2^24 and 2^16 pictures
  *     others                       doubles, in the order of the inputs, without fma
  *
- * Alpha is merged like a colour, except that the alpha of a sum is the mean. */
+ * Alpha is merged like a colour, except that the alpha of a sum is the mean.
+ *
+ * Integers of pictures with a reader are added when the result is read: some rows of all pictures at a time,
+ * whose accumulators stay in the cache. For 24 uncompressed TIFFs this takes a third of the time of adding
+ * whole pictures to accumulators in memory. Tried and lost: adding four pictures at a time to those. */
 #include "filters/merge.h"
+
+#include "image/reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,30 +18,50 @@
 struct accumulators {
     struct merge_base base; /* must be first */
     enum merge_method method;
-    /* Accumulators, one for each sample; int_sums or double_sums is NULL. */
+    bool is_exact; /* the accumulators are integers */
+    /* Accumulators, one for each sample. int_sums are of the pictures without a reader; NULL if there is
+     * none.
+     */
     uint32_t *int_sums; /* in huge pages: with small ones the first picture took three times as long */
     double *double_sums;
     double *row; /* values of a row; only with double_sums */
+
+    /* Accumulators of some rows of all pictures; only with readers. */
+    uint32_t *slice_sums;          /* in allocate_pages, as is slice_rows */
+    unsigned char *slice_rows;     /* of one picture */
+    size_t slice_height;           /* maximum number of rows */
+    size_t slice_begin, slice_end; /* first pixel of the slice, and first pixel after it */
 };
 
-/* Samples that are added at a time. */
-enum { BLOCK_SAMPLES = 256 };
+/* Bytes that are widened at a time. */
+enum { BLOCK_SAMPLES = 1024 };
+
+/* Bytes that are read from a file at a time: few enough for the cache, and enough for disks with heads, which
+ * seek between files. */
+enum { SLICE_BYTES = 1 << 20 };
 
 /* Largest number of pictures whose sums fit into 32 bits. */
 enum { MAX_8_BIT = 1 << 24, MAX_16_BIT = 1 << 16 };
 
-/* Returns the size of int_sums in bytes. add_integers writes whole blocks, so the last one may reach beyond
- * the samples. */
-static size_t int_sums_size(const struct merge_base *base)
+/* Returns the bytes of the integer accumulators of `rows` rows. */
+static size_t int_sums_size(const struct merge_base *base, size_t rows)
 {
-    return (base->width * base->height * base->channels + BLOCK_SAMPLES) * sizeof(uint32_t);
+    return base->width * rows * base->channels * sizeof(uint32_t);
+}
+
+/* Returns the bytes of a row of a picture. */
+static size_t picture_row_size(const struct merge_base *base)
+{
+    return base->width * base->channels * sample_size(base->type);
 }
 
 static void accumulators_free(void *state)
 {
     struct accumulators *sums = state;
     merge_base_free(&sums->base);
-    free_pages(sums->int_sums, int_sums_size(&sums->base));
+    free_pages(sums->int_sums, int_sums_size(&sums->base, sums->base.height));
+    free_pages(sums->slice_sums, int_sums_size(&sums->base, sums->slice_height));
+    free_pages(sums->slice_rows, picture_row_size(&sums->base) * sums->slice_height);
     free(sums->double_sums);
     free(sums->row);
     free(sums);
@@ -50,50 +76,45 @@ static enum status accumulators_begin(const void *params, const struct merge_inp
     if (!sums || merge_base_make(&sums->base, input, options->edges, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct merge_base *base = &sums->base;
-    const bool is_exact = !base->counts && (base->type == SAMPLE_UINT8 || base->type == SAMPLE_UINT16);
+    sums->is_exact = !base->counts && (base->type == SAMPLE_UINT8 || base->type == SAMPLE_UINT16);
     sums->method = (enum merge_method)options->method;
-    if (is_exact) {
-        sums->int_sums = allocate_pages(int_sums_size(base));
-        return sums->int_sums ? STATUS_OK : fail_memory(error, "out of memory for the sums of a stack");
-    }
+    if (sums->is_exact)
+        return STATUS_OK;
     sums->double_sums = allocate_zeroed(base->width * base->height * base->channels,
                                         sizeof *sums->double_sums, "the sums of a stack", error);
     sums->row = allocate(base->width * base->channels * sizeof *sums->row, "a row of samples", error);
     return sums->double_sums && sums->row ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Adds integers, a block of samples at a time: compilers vectorize loops of constant length at -O2, which
- * takes 3 ms instead of 13 for 18 million samples. */
-static void add_integers(struct accumulators *sums, const void *samples)
+/* Adds `rows` rows of integers to accumulators, or with `is_first` sets these. Bytes become words first, a
+ * block at a time. */
+static void add_integers(const struct accumulators *sums, const void *samples, size_t rows, bool is_first,
+                         uint32_t *accumulators)
 {
-    const size_t count = sums->base.width * sums->base.height * sums->base.channels;
-    const size_t size = sample_size(sums->base.type);
+    const size_t count = sums->base.width * rows * sums->base.channels;
     const bool adds = sums->method == MERGE_MEAN || sums->method == MERGE_SUM;
-    union {
-        uint8_t bytes[BLOCK_SAMPLES];
-        uint16_t words[BLOCK_SAMPLES];
-    } block = {.words = {0}};
+    uint16_t widened[BLOCK_SAMPLES];
     for (size_t first = 0; first < count; first += BLOCK_SAMPLES) {
         const size_t in_block = count - first < BLOCK_SAMPLES ? count - first : BLOCK_SAMPLES;
-        uint32_t *restrict to = sums->int_sums + first, values[BLOCK_SAMPLES];
-        memcpy(&block, (const unsigned char *)samples + first * size, in_block * size);
-        if (size == 1)
-            for (int i = 0; i < BLOCK_SAMPLES; i++)
-                values[i] = block.bytes[i];
+        uint32_t *restrict to = accumulators + first;
+        const uint16_t *restrict words = widened;
+        if (sums->base.type == SAMPLE_UINT16)
+            words = (const uint16_t *)samples + first;
         else
-            for (int i = 0; i < BLOCK_SAMPLES; i++)
-                values[i] = block.words[i];
-        if (sums->base.pictures == 0)
-            memcpy(to, values, sizeof values);
+            for (size_t i = 0; i < in_block; i++)
+                widened[i] = ((const uint8_t *)samples)[first + i];
+        if (is_first)
+            for (size_t i = 0; i < in_block; i++)
+                to[i] = words[i];
         else if (adds)
-            for (int i = 0; i < BLOCK_SAMPLES; i++)
-                to[i] += values[i];
+            for (size_t i = 0; i < in_block; i++)
+                to[i] += words[i];
         else if (sums->method == MERGE_MAX)
-            for (int i = 0; i < BLOCK_SAMPLES; i++)
-                to[i] = values[i] > to[i] ? values[i] : to[i];
+            for (size_t i = 0; i < in_block; i++)
+                to[i] = words[i] > to[i] ? words[i] : to[i];
         else
-            for (int i = 0; i < BLOCK_SAMPLES; i++)
-                to[i] = values[i] < to[i] ? values[i] : to[i];
+            for (size_t i = 0; i < in_block; i++)
+                to[i] = words[i] < to[i] ? words[i] : to[i];
     }
 }
 
@@ -109,22 +130,34 @@ static void add_pixel(enum merge_method method, const double *pixel, size_t chan
     }
 }
 
+/* Fails if the integer sums would overflow with another picture. */
+static enum status check_count(const struct accumulators *sums, struct error *error)
+{
+    const bool adds = sums->method == MERGE_MEAN || sums->method == MERGE_SUM;
+    const int bits = sums->base.type == SAMPLE_UINT8 ? 8 : 16, most = bits == 8 ? MAX_8_BIT : MAX_16_BIT;
+    if (!sums->is_exact || !adds || sums->base.pictures < (size_t)most)
+        return STATUS_OK;
+    fail(error, STATUS_FAILED, "--stack adds at most %d pictures of %d bit", most, bits);
+    error->scope = SCOPE_STACK;
+    return STATUS_FAILED;
+}
+
 static enum status accumulators_add(void *state, struct run *run, const void *samples, struct error *error)
 {
     struct accumulators *sums = state;
     struct merge_base *base = &sums->base;
     const size_t row = base->width * base->channels;
-    const bool adds = sums->method == MERGE_MEAN || sums->method == MERGE_SUM;
-    const int most = base->type == SAMPLE_UINT8 ? MAX_8_BIT : MAX_16_BIT;
     (void)run;
-    if (sums->int_sums && adds && base->pictures == (size_t)most) {
-        fail(error, STATUS_FAILED, "--stack adds at most %d pictures of %d bit", most,
-             base->type == SAMPLE_UINT8 ? 8 : 16);
-        error->scope = SCOPE_STACK;
+    if (check_count(sums, error) != STATUS_OK)
         return STATUS_FAILED;
+    if (sums->is_exact) {
+        const bool is_first = !sums->int_sums;
+        if (is_first)
+            sums->int_sums = allocate_pages(int_sums_size(base, base->height));
+        if (!sums->int_sums)
+            return fail_memory(error, "out of memory for the sums of a stack");
+        add_integers(sums, samples, base->height, is_first, sums->int_sums);
     }
-    if (sums->int_sums)
-        add_integers(sums, samples);
     for (size_t y = 0; sums->double_sums && y < base->height; y++) {
         merge_values(base, samples, y * base->width, base->width, sums->row);
         for (size_t x = 0; x < base->width; x++) {
@@ -139,22 +172,84 @@ static enum status accumulators_add(void *state, struct run *run, const void *sa
     return STATUS_OK;
 }
 
+static enum status accumulators_add_reader(void *state, struct reader *reader, struct error *error)
+{
+    struct accumulators *sums = state;
+    return check_count(sums, error) == STATUS_OK ? merge_add_file(&sums->base, reader, error) : STATUS_FAILED;
+}
+
+static enum status accumulators_finish(void *state, struct run *run, struct merge_result *result,
+                                       struct error *error)
+{
+    struct accumulators *sums = state;
+    const struct merge_base *base = &sums->base;
+    if (base->file_count > 0) {
+        const size_t row = picture_row_size(base);
+        sums->slice_height = row < SLICE_BYTES ? SLICE_BYTES / row : 1;
+        sums->slice_sums = allocate_pages(int_sums_size(base, sums->slice_height));
+        sums->slice_rows = allocate_pages(row * sums->slice_height);
+        if (!sums->slice_sums || !sums->slice_rows)
+            return fail_memory(error, "out of memory for the sums of a stack");
+    }
+    return merge_base_finish(state, run, result, error);
+}
+
+/* Adds the next rows of all pictures to slice_sums. */
+static enum status next_slice(struct accumulators *sums, struct error *error)
+{
+    const struct merge_base *base = &sums->base;
+    const size_t left = base->height - sums->slice_end / base->width,
+                 rows = left < sums->slice_height ? left : sums->slice_height;
+    sums->slice_begin = sums->slice_end;
+    sums->slice_end += rows * base->width;
+    if (sums->int_sums)
+        memcpy(sums->slice_sums, sums->int_sums + sums->slice_begin * base->channels,
+               rows * base->width * base->channels * sizeof *sums->int_sums);
+    for (size_t i = 0; i < base->file_count; i++) {
+        if (reader_read(base->files[i].reader, sums->slice_rows, picture_row_size(base), (uint32_t)rows,
+                        error) != STATUS_OK)
+            return STATUS_FAILED;
+        add_integers(sums, sums->slice_rows, rows, i == 0 && !sums->int_sums, sums->slice_sums);
+    }
+    return STATUS_OK;
+}
+
+/* Computes `count` merged pixels from integers. */
+static void divide_integers(const struct accumulators *sums, const uint32_t *int_sums, size_t count,
+                            double *pixels)
+{
+    const double unit = sample_full_scale(sums->base.type),
+                 pictures = sums->method == MERGE_MEAN ? sums->base.pictures : 1;
+    for (size_t i = 0; i < count * sums->base.channels; i++)
+        pixels[i] = int_sums[i] / unit / pictures;
+}
+
 /* Computes `count` merged pixels from `first` on: a callback of merge_base_read. */
 static enum status accumulators_pixels(void *state, size_t first, size_t count, double *pixels,
                                        struct error *error)
 {
-    const struct accumulators *sums = state;
+    struct accumulators *sums = state;
     const struct merge_base *base = &sums->base;
-    const double unit = sample_full_scale(base->type);
-    (void)error;
-    for (size_t i = 0; i < count; i++)
-        for (size_t c = 0; c < base->channels; c++) {
-            const size_t at = (first + i) * base->channels + c;
-            const double value = sums->int_sums ? sums->int_sums[at] / unit : sums->double_sums[at];
-            const bool is_alpha = base->alpha && c + 1 == base->channels;
+    const size_t channels = base->channels;
+    if (sums->is_exact && base->file_count == 0) {
+        divide_integers(sums, sums->int_sums + first * channels, count, pixels);
+        return STATUS_OK;
+    }
+    for (size_t done = 0, some; sums->is_exact && done < count; done += some) {
+        if (first + done == sums->slice_end && next_slice(sums, error) != STATUS_OK)
+            return STATUS_FAILED;
+        const size_t left = sums->slice_end - (first + done);
+        some = count - done < left ? count - done : left;
+        divide_integers(sums, sums->slice_sums + (first + done - sums->slice_begin) * channels, some,
+                        pixels + done * channels);
+    }
+    for (size_t i = 0; !sums->is_exact && i < count; i++)
+        for (size_t c = 0; c < channels; c++) {
+            const double value = sums->double_sums[(first + i) * channels + c];
+            const bool is_alpha = base->alpha && c + 1 == channels;
             const bool divides = sums->method == MERGE_MEAN || (sums->method == MERGE_SUM && is_alpha);
             const uint32_t pictures = base->counts ? base->counts[first + i] : base->pictures;
-            pixels[i * base->channels + c] = divides && pictures > 0 ? value / pictures : value;
+            pixels[i * channels + c] = divides && pictures > 0 ? value / pictures : value;
         }
     return STATUS_OK;
 }
@@ -166,6 +261,7 @@ static enum status accumulators_read(void *state, float *rows, int count, struct
 
 const struct merge merge_sums = {.begin = accumulators_begin,
                                  .add = accumulators_add,
-                                 .finish = merge_base_finish,
+                                 .add_reader = accumulators_add_reader,
+                                 .finish = accumulators_finish,
                                  .read = accumulators_read,
                                  .free = accumulators_free};

@@ -64,6 +64,8 @@ struct reader_class {
     bool (*skip)(struct reader *reader, uint32_t count);
     /* Goes back to the first row of an uncompressed page. False: not possible. May be NULL. */
     bool (*go_back)(struct reader *reader);
+    /* True if the file has all rows of the current page, which is uncompressed. NULL: unknown. */
+    bool (*is_complete)(const struct reader *reader);
     /* After the last row: warns in `trailing` of data after the picture. Does not wait for a pipe. May be
      * NULL. */
     void (*check_trailing_data)(struct reader *reader);

@@ -277,6 +277,12 @@ bool reader_is_uncompressed(const struct reader *reader)
     return reader->uncompressed;
 }
 
+bool reader_is_complete(const struct reader *reader)
+{
+    const struct reader_class *class = reader->format->reader;
+    return reader->uncompressed && class->is_complete && class->is_complete(reader);
+}
+
 const struct metadata *reader_trailing_warnings(struct reader *reader)
 {
     if (reader->format->reader->check_trailing_data != NULL && !reader->trailing_done)

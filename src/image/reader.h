@@ -65,6 +65,10 @@ bool reader_go_back(struct reader *reader);
 /* True if rows of the current page are copied from the file, so that reading them again is cheap. */
 bool reader_is_uncompressed(const struct reader *reader);
 
+/* True if the page is uncompressed and no row of it is missing in the file: reading a row fails only if the
+ * file cannot be read or changes. */
+bool reader_is_complete(const struct reader *reader);
+
 /* After the last row: returns notes about data after the picture, which is not decoded. Only the fields
  * left_out and warning are set. Of a pipe, only data that has arrived is examined. */
 const struct metadata *reader_trailing_warnings(struct reader *reader);

@@ -188,7 +188,10 @@ const struct stage stage_stack = {
         "the exit status is 0; with strict=yes it ends the work, as one of another size always does. mean, "
         "max, min and sum decode each input once "
         "and keep one picture of 32-bit or 64-bit sums in memory. median and sigma=K keep all pictures "
-        "in a temporary file (TMPDIR) and need little memory for any number of them. --report has a "
+        "in a temporary file (TMPDIR) and need little memory for any number of them. Up to 256 "
+        "uncompressed TIFFs of 8 or 16 bit without alpha, which no stage changes before, need neither: some "
+        "rows of all of them are read at a time, and one that then cannot be read ends the work. --report "
+        "has a "
         "line for each input, and one for the result, whose input is null.",
     .examples = examples,
     .options = options,

@@ -365,6 +365,27 @@ static bool tiff_go_back(struct reader *base)
     return tiff_rows_go_back(((struct tiff_reader *)base)->rows);
 }
 
+/* Compares the offsets and sizes of the strips with the size of the file. */
+static bool tiff_is_complete(const struct reader *base)
+{
+    const struct tiff_reader *reader = (const struct tiff_reader *)base;
+    TIFF *tiff = reader->file.tiff;
+    const uint32_t height = reader->layout.height;
+    uint32_t strip_height = height;
+
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &strip_height);
+    for (uint32_t i = 0, first = 0; first < height; i++, first += strip_height) {
+        const uint64_t offset = TIFFGetStrileOffset(tiff, i), rows = height - first,
+                       size = (rows < strip_height ? rows : strip_height) * reader->layout.row_size;
+        if (offset == 0 || TIFFGetStrileByteCount(tiff, i) < size || offset > reader->file.size ||
+            reader->file.size - offset < size)
+            return false;
+        if (rows <= strip_height) /* first may overflow */
+            break;
+    }
+    return true;
+}
+
 static enum status tiff_next_page(struct reader *base, bool *more, struct error *error)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
@@ -419,6 +440,7 @@ const struct reader_class tiff_reader_class = {
     .read = tiff_read,
     .skip = tiff_skip,
     .go_back = tiff_go_back,
+    .is_complete = tiff_is_complete,
     .next_page = tiff_next_page,
     .close = tiff_close_reader,
 };

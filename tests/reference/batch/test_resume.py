@@ -374,6 +374,17 @@ def test_inputs_that_change_while_they_are_read(tmp_path, rng, name, change, sta
     assert (child.returncode, err) == (status, status * said)
 
 
+def test_a_changed_file_ends_its_stack(tmp_path, rng):
+    """Uncompressed files are read while the result is written."""
+    for name in ("a.tif", "b.tif"):
+        harness.write_tiff(tmp_path / name, rng.integers(0, 256, (90, 120, 3), dtype=np.uint8))
+    reader = SlowReader(tmp_path / "out.ppm")
+    child = subprocess.Popen([harness.CLIMG, "a.tif", "b.tif", "--stack", "mean", "out.ppm"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    reader.read(lambda: write_later(tmp_path / "b.tif"))
+    err = child.communicate(timeout=60)[1]
+    assert (child.returncode, err) == (1, "climg: b.tif: was changed while it was read; run again when nothing writes to it\n")
+
+
 def test_a_changed_input_is_done_again(folder, rng):
     """With others in a batch: they are done, and it is with the next run."""
     path, fifo = folder / "in" / "b.tif", folder / "out" / "b.ppm"

@@ -288,10 +288,29 @@ def test_damaged_inputs_are_left_out(tmp_path, rng):
     assert subprocess.run(command, capture_output=True, check=False).returncode == 1 and not command[-1].exists()
 
 
+@pytest.mark.parametrize("channels, dtype", [(3, "uint16"), (1, "uint8")])
+@pytest.mark.parametrize("method", METHODS)
+def test_uncompressed_files(tmp_path, rng, method, channels, dtype):
+    """They are read some rows at a time, of both byte orders and with strips of any height. Others among them are compressed, or
+    turned, and one lacks its last row."""
+    samples, pictures = make_pictures(rng, 8, 611, 1100, channels, np.dtype(dtype))
+    paths = [tmp_path / f"{i}.tif" for i in range(8)]
+    for i, (path, picture) in enumerate(zip(paths, samples)):
+        stored = picture[::-1, ::-1] if i == 5 else picture
+        tifffile.imwrite(path, stored if channels > 1 else stored[..., 0], photometric="rgb" if channels > 1 else "minisblack",
+                         byteorder="<>"[i % 2], compression="deflate" if i in (1, 4) else None, rowsperstrip=(611, 1, 16, 100)[i % 4],
+                         extratags=[(274, 3, 1, 3, True)] if i == 5 else [])
+    cut = tmp_path / "cut.tif"
+    cut.write_bytes(paths[0].read_bytes()[:-samples[0, 0].nbytes])
+    done = harness.run(*paths[:3], cut, *paths[3:], "--stack", method, "--depth", "float", tmp_path / "out.tiff")
+    assert "cut.tif" in done.err and "left out" in done.err and done.err.count("\n") == 1
+    assert_close(read(tmp_path / "out.tiff"), merged(pictures, method), ties=1e-5 * ("sigma" in method))
+
+
 @pytest.mark.long
 def test_many(tmp_path, rng):
     """More pictures than are opened at a time."""
-    samples, pictures = make_pictures(rng, 200, 15, 17, 1, np.dtype("uint8"))
+    samples, pictures = make_pictures(rng, 300, 15, 17, 1, np.dtype("uint8"))
     paths = write(tmp_path, samples)
     for method in METHODS:
         harness.run(*paths, "--stack", method, "--depth", "float", "-y", "-o", tmp_path / "out.tiff")
