@@ -86,35 +86,41 @@ static enum status accumulators_begin(const void *params, const struct merge_inp
     return sums->double_sums && sums->row ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Adds `rows` rows of integers to accumulators, or with `is_first` sets these. Bytes become words first, a
- * block at a time. */
+/* Merges samples into their accumulators, or sets these with `is_first`. */
+static void add_words(enum merge_method method, bool is_first, const uint16_t *restrict words, size_t count,
+                      uint32_t *restrict to)
+{
+    if (is_first)
+        for (size_t i = 0; i < count; i++)
+            to[i] = words[i];
+    else if (method == MERGE_MAX)
+        for (size_t i = 0; i < count; i++)
+            to[i] = words[i] > to[i] ? words[i] : to[i];
+    else if (method == MERGE_MIN)
+        for (size_t i = 0; i < count; i++)
+            to[i] = words[i] < to[i] ? words[i] : to[i];
+    else
+        for (size_t i = 0; i < count; i++)
+            to[i] += words[i];
+}
+
+/* Merges `rows` rows of integers into their accumulators, or sets these with `is_first`. Widens bytes to
+ * words first, some at a time. */
 static void add_integers(const struct accumulators *sums, const void *samples, size_t rows, bool is_first,
-                         uint32_t *accumulators)
+                         uint32_t *to)
 {
     const size_t count = sums->base.width * rows * sums->base.channels;
-    const bool adds = sums->method == MERGE_MEAN || sums->method == MERGE_SUM;
-    uint16_t widened[BLOCK_SAMPLES];
-    for (size_t first = 0; first < count; first += BLOCK_SAMPLES) {
-        const size_t in_block = count - first < BLOCK_SAMPLES ? count - first : BLOCK_SAMPLES;
-        uint32_t *restrict to = accumulators + first;
-        const uint16_t *restrict words = widened;
-        if (sums->base.type == SAMPLE_UINT16)
-            words = (const uint16_t *)samples + first;
-        else
-            for (size_t i = 0; i < in_block; i++)
-                widened[i] = ((const uint8_t *)samples)[first + i];
-        if (is_first)
-            for (size_t i = 0; i < in_block; i++)
-                to[i] = words[i];
-        else if (adds)
-            for (size_t i = 0; i < in_block; i++)
-                to[i] += words[i];
-        else if (sums->method == MERGE_MAX)
-            for (size_t i = 0; i < in_block; i++)
-                to[i] = words[i] > to[i] ? words[i] : to[i];
-        else
-            for (size_t i = 0; i < in_block; i++)
-                to[i] = words[i] < to[i] ? words[i] : to[i];
+    const uint8_t *bytes = samples;
+    uint16_t words[BLOCK_SAMPLES];
+    if (sums->base.type == SAMPLE_UINT16) {
+        add_words(sums->method, is_first, samples, count, to);
+        return;
+    }
+    for (size_t first = 0, some; first < count; first += some) {
+        some = count - first < BLOCK_SAMPLES ? count - first : BLOCK_SAMPLES;
+        for (size_t i = 0; i < some; i++)
+            words[i] = bytes[first + i];
+        add_words(sums->method, is_first, words, some, to + first);
     }
 }
 
