@@ -165,6 +165,14 @@ static inline void store(PLANES_OUT(t), int x, int y, int z, vec value)
 }
 #endif
 
+/* Prefetches a cache line. OpenCL's prefetch() does nothing in PoCL 3.1. Other targets have address spaces, which
+ * __builtin_prefetch() does not take. */
+#if defined __x86_64__ || defined __aarch64__
+#define PREFETCH(p) __builtin_prefetch((const void *)(size_t)(p))
+#else
+#define PREFETCH(p)
+#endif
+
 /* Returns true if v is neither NaN nor infinite: otherwise v - v is NaN. */
 static inline bool is_finite(float v)
 {

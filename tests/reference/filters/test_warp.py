@@ -108,6 +108,34 @@ def test_not_a_number_where_the_weight_is_zero(tmp_path, rng, monkeypatch, form)
 
 
 @WAYS
+@pytest.mark.parametrize("degrees", [0.3, -2, 10, -30])
+def test_rows_that_nearly_follow_the_source(tmp_path, rng, monkeypatch, degrees, form):
+    """A sample that is missing reaches the outputs whose window contains it, and no others."""
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    monkeypatch.setenv("CLIMG_POISON", "1")
+    for width, height in (1, 1), (1, 19), (33, 1), (16, 16), (75, 23):
+        name, taps = [("bilinear", 2), ("bicubic", 4), ("lanczos", 6)][int(rng.integers(3))]
+        samples = harness.random_samples(rng, Shape(width, height, 1, "float32"))
+        missing = rng.random((height, width)) < 0.01
+        matrix = reference.rotation(width, height, degrees)[0]
+        given = samples.copy()
+        given[missing] = rng.choice([np.nan, np.inf])
+        harness.write_tiff(tmp_path / "in.tif", given)
+        harness.run(tmp_path / "in.tif", "--warp", f"{text(matrix)},size={width}x{height},filter={name},outside=edge",
+                    tmp_path / "out.tif")
+        result = harness.read_tiff(tmp_path / "out.tif").reshape(height, width)
+        y, x = np.mgrid[:height, :width]
+        columns, rows = (np.floor(m[0] * x + m[1] * y + m[2]).astype(int) for m in (matrix[:3], matrix[3:]))
+        reached = np.zeros_like(missing)
+        for i in range(1 - taps // 2, taps // 2 + 1):
+            for j in range(1 - taps // 2, taps // 2 + 1):
+                reached |= missing[np.clip(rows + j, 0, height - 1), np.clip(columns + i, 0, width - 1)]
+        expected = reference.warp(samples.reshape(height, width, 1).astype(float), matrix, (width, height), name, "clamp")[..., 0]
+        assert (np.isfinite(result) == ~reached).all()
+        assert np.abs(result - expected)[~reached].max(initial=0) < 1e-5
+
+
+@WAYS
 def test_nearest(tmp_path, rng, monkeypatch, form):
     monkeypatch.setenv("CLIMG_CLASS", form)
     matrix = (0.3712347, 0.2134517, -3.31, -0.4123457, 0.9123451, 5.13)  # nothing halfway between two pixels
