@@ -187,7 +187,7 @@ void format_warn_surplus(struct metadata *notes, uint64_t bytes)
 {
     char text[64];
     snprintf(text, sizeof text, "has %" PRIu64 " bytes after its end", bytes);
-    if (bytes > 0)
+    if (bytes > 0 && notes->warning[0] == '\0') /* a warning may have said what they are */
         metadata_warn(notes, text);
 }
 

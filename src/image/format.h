@@ -120,7 +120,7 @@ bool format_holds_coefficients(const struct format *format);
  * that, the one that loses least. */
 enum sample_type format_sample_type(const struct format *format, enum sample_type type);
 
-/* Warns in `notes` if a file goes on after its end, by that number of bytes. */
+/* Warns in `notes`, unless they have a warning, if a file goes on after its end, by that number of bytes. */
 void format_warn_surplus(struct metadata *notes, uint64_t bytes);
 
 /* True if a file of the format with that number of channels can hold the ICC profile. */

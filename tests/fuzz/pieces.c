@@ -72,7 +72,7 @@ static void parse_exif(const uint8_t *data, size_t size)
     for (int i = 1; i <= 8; i += 7)
         if (worked(exif_set_orientation(exif, i, &error), &error))
             insist(exif_orientation(exif) == i);
-    exif_leave_out(&metadata);
+    exif_to_page(&metadata);
     copy_directories(exif, true);
     metadata_free(&metadata);
 }
