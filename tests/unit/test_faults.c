@@ -262,6 +262,7 @@ static enum status run(const char *text, struct error *error)
     int mode = faults.mode;
     faults.mode = IDLE;
     open_line(&line, text);
+    clearerr(sink); /* each command is a process with a stdout of its own */
     imagined_devices[0].name =
         strstr(text, "--tune") ? "as oclgrind" : "Thought"; /* small pictures do there */
     faults.mode = mode;
