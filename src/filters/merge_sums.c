@@ -10,6 +10,7 @@
  * whole pictures to accumulators in memory. Tried and lost: adding four pictures at a time to those. */
 #include "filters/merge.h"
 
+#include "base/threads.h"
 #include "image/reader.h"
 
 #include <stdlib.h>
@@ -19,16 +20,16 @@ struct accumulators {
     struct merge_base base; /* must be first */
     enum merge_method method;
     bool is_exact; /* the accumulators are integers */
-    /* Accumulators, one for each sample. int_sums are of the pictures without a reader; NULL if there is
-     * none.
-     */
+    /* Accumulators, one for each sample. int_sums: of the pictures without a reader; NULL without such. */
     uint32_t *int_sums; /* in huge pages: with small ones the first picture took three times as long */
     double *double_sums;
     double *row; /* values of a row; only with double_sums */
 
-    /* Accumulators of some rows of all pictures; only with readers. */
-    uint32_t *slice_sums;          /* in allocate_pages, as is slice_rows */
-    unsigned char *slice_rows;     /* of one picture */
+    /* Rows of all pictures with a reader. Each lane adds every lanes-th picture, in a thread of the pool. */
+    struct thread_pool threads;
+    int max_lanes, lanes;          /* lanes 0: not open */
+    uint32_t *slice_sums;          /* of each lane; in allocate_pages, as is slice_rows */
+    unsigned char *slice_rows;     /* of one picture, of each lane */
     size_t slice_height;           /* maximum number of rows */
     size_t slice_begin, slice_end; /* first pixel of the slice, and first pixel after it */
 };
@@ -39,6 +40,9 @@ enum { BLOCK_SAMPLES = 1024 };
 /* Bytes that are read from a file at a time: few enough for the cache, and enough for disks with heads, which
  * seek between files. */
 enum { SLICE_BYTES = 1 << 20 };
+
+/* Maximum number of threads that add pictures. */
+enum { LANES_MAX = 8 };
 
 /* Largest number of pictures whose sums fit into 32 bits. */
 enum { MAX_8_BIT = 1 << 24, MAX_16_BIT = 1 << 16 };
@@ -60,8 +64,11 @@ static void accumulators_free(void *state)
     struct accumulators *sums = state;
     merge_base_free(&sums->base);
     free_pages(sums->int_sums, int_sums_size(&sums->base, sums->base.height));
-    free_pages(sums->slice_sums, int_sums_size(&sums->base, sums->slice_height));
-    free_pages(sums->slice_rows, picture_row_size(&sums->base) * sums->slice_height);
+    const size_t slice = sums->slice_height * (size_t)sums->lanes;
+    free_pages(sums->slice_sums, int_sums_size(&sums->base, slice));
+    free_pages(sums->slice_rows, picture_row_size(&sums->base) * slice);
+    if (sums->lanes > 0)
+        thread_pool_close(&sums->threads);
     free(sums->double_sums);
     free(sums->row);
     free(sums);
@@ -78,6 +85,7 @@ static enum status accumulators_begin(const void *params, const struct merge_inp
     const struct merge_base *base = &sums->base;
     sums->is_exact = !base->counts && (base->type == SAMPLE_UINT8 || base->type == SAMPLE_UINT16);
     sums->method = (enum merge_method)options->method;
+    sums->max_lanes = input->jobs < LANES_MAX ? input->jobs : LANES_MAX;
     if (sums->is_exact)
         return STATUS_OK;
     sums->double_sums = allocate_zeroed(base->width * base->height * base->channels,
@@ -191,33 +199,69 @@ static enum status accumulators_finish(void *state, struct run *run, struct merg
     const struct merge_base *base = &sums->base;
     if (base->file_count > 0) {
         const size_t row = picture_row_size(base);
-        sums->slice_height = row < SLICE_BYTES ? SLICE_BYTES / row : 1;
-        sums->slice_sums = allocate_pages(int_sums_size(base, sums->slice_height));
-        sums->slice_rows = allocate_pages(row * sums->slice_height);
+        const size_t height = row < SLICE_BYTES ? SLICE_BYTES / row : 1;
+        sums->slice_height = height < base->height ? height : base->height;
+        sums->lanes = (size_t)sums->max_lanes < base->file_count ? sums->max_lanes : (int)base->file_count;
+        thread_pool_open(&sums->threads, sums->lanes);
+        sums->slice_sums = allocate_pages(int_sums_size(base, sums->slice_height * (size_t)sums->lanes));
+        sums->slice_rows = allocate_pages(row * sums->slice_height * (size_t)sums->lanes);
         if (!sums->slice_sums || !sums->slice_rows)
             return fail_memory(error, "out of memory for the sums of a stack");
     }
     return merge_base_finish(state, run, result, error);
 }
 
-/* Adds the next rows of all pictures to slice_sums. */
+/* Merges the samples of the slice of every lanes-th picture with a reader (for thread_pool_each). */
+static enum status merge_lane(void *context, int lane, struct error *error)
+{
+    const struct accumulators *sums = context;
+    const struct merge_base *base = &sums->base;
+    const size_t row = base->width * base->channels, index = (size_t)lane,
+                 height = (sums->slice_end - sums->slice_begin) / base->width;
+    uint32_t *to = sums->slice_sums + index * sums->slice_height * row;
+    unsigned char *samples = sums->slice_rows + index * sums->slice_height * picture_row_size(base);
+    for (size_t i = index; i < base->file_count; i += (size_t)sums->lanes) {
+        if (reader_read(base->files[i].reader, samples, picture_row_size(base), (uint32_t)height, error) !=
+            STATUS_OK)
+            return STATUS_FAILED;
+        add_integers(sums, samples, height, i == index, to);
+    }
+    return STATUS_OK;
+}
+
+/* Merges accumulators of the same samples. */
+static void merge_accumulators(enum merge_method method, const uint32_t *restrict from, size_t count,
+                               uint32_t *restrict to)
+{
+    if (method == MERGE_MAX)
+        for (size_t i = 0; i < count; i++)
+            to[i] = from[i] > to[i] ? from[i] : to[i];
+    else if (method == MERGE_MIN)
+        for (size_t i = 0; i < count; i++)
+            to[i] = from[i] < to[i] ? from[i] : to[i];
+    else
+        for (size_t i = 0; i < count; i++)
+            to[i] += from[i];
+}
+
+/* Merges the next rows of all pictures to the first lane. */
 static enum status next_slice(struct accumulators *sums, struct error *error)
 {
     const struct merge_base *base = &sums->base;
     const size_t left = base->height - sums->slice_end / base->width,
-                 rows = left < sums->slice_height ? left : sums->slice_height;
+                 rows = left < sums->slice_height ? left : sums->slice_height,
+                 count = rows * base->width * base->channels;
     sums->slice_begin = sums->slice_end;
     sums->slice_end += rows * base->width;
-    if (sums->int_sums)
-        memcpy(sums->slice_sums, sums->int_sums + sums->slice_begin * base->channels,
-               rows * base->width * base->channels * sizeof *sums->int_sums);
-    for (size_t i = 0; i < base->file_count; i++) {
-        if (reader_read(base->files[i].reader, sums->slice_rows, picture_row_size(base), (uint32_t)rows,
-                        error) != STATUS_OK)
-            return STATUS_FAILED;
-        add_integers(sums, sums->slice_rows, rows, i == 0 && !sums->int_sums, sums->slice_sums);
-    }
-    return STATUS_OK;
+    enum status status = thread_pool_each(&sums->threads, sums->lanes, merge_lane, sums, error);
+    for (int i = 1; status == STATUS_OK && i < sums->lanes; i++)
+        merge_accumulators(sums->method,
+                           sums->slice_sums + (size_t)i * sums->slice_height * base->width * base->channels,
+                           count, sums->slice_sums);
+    if (status == STATUS_OK && sums->int_sums)
+        merge_accumulators(sums->method, sums->int_sums + sums->slice_begin * base->channels, count,
+                           sums->slice_sums);
+    return status;
 }
 
 /* Computes `count` merged pixels from integers. */
