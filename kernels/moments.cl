@@ -23,7 +23,7 @@
  *
  * moments() works along y and stores its result transposed. Its second call works along the other axis and transposes
  * back. A work-item has some neighbouring blocks of a vec of columns. It stores the runs to the end of a block in its w rows
- * of `suffixes`.
+ * of `suffixes`; on CPUs in one row, the mean and the squares of a run next to each other, because w rows are in as many pages.
  *
  * On CPUs 16 outputs of 16 columns are transposed in registers: storing column by column took twice the processor time.
  *
@@ -36,6 +36,7 @@ struct window {
     int first, count;        /* outputs: rows [first, first + count) of src */
     int samples;             /* number of the image's samples in an element of src. 1 in the first call; in the second call an
                               * element is a window of the first call, and src has two layers: mean and squares */
+    int calls;               /* on CPUs, calls of moments_run() for the width of src */
 };
 
 /* The moments of a run of elements, which are pixels or, in the second call, windows of the first call. */
@@ -69,6 +70,26 @@ INLINE void store_column(vec v, PLANES_OUT(dst), int x, int end, int i, int z)
 }
 
 #if LANES == 16
+/* Rows to prefetch ahead. Each row is in a page of its own, which the hardware does not prefetch. Without prefetching 35
+ * megapixels took 1.4 times as long. 4 and 16 rows are slower. */
+#define AHEAD 8
+
+/* Prefetches the element of row y. */
+INLINE void prefetch_element(PLANES_IN(src), int x, int y, int z, int samples)
+{
+    const int row = clamp_row(src_at, y);
+    PREFETCH(src + offset(src_at, x, row, z));
+    if (samples > 1)
+        PREFETCH(src + offset(src_at, x, row, PLANE_INDEX(1, z, src_at.channels)));
+}
+
+/* Prefetches one row of the tile that follows the tile of output i. 16 calls prefetch all. */
+INLINE void prefetch_tile(PLANES_OUT(dst), int x, int end, int i, int z)
+{
+    const int row = min(x + i % LANES, end - 1) + dst_at.first_row, column = (i / LANES + 1) * LANES;
+    PREFETCH(dst + offset(dst_at, min(column, dst_at.width - 1), row, z));
+}
+
 /* Transposes 16 vecs: each round interleaves vec i with vec i + 8. */
 INLINE void transpose(const vec *from, vec *to)
 {
@@ -117,11 +138,18 @@ NOINLINE void moments_run(PLANES_IN(src), PLANES_OUT(suffixes), PLANES_OUT(dst),
         const int first_block = window.first_block + item_y * window.blocks, block_end = first_block + window.blocks;
         if (x >= src_at.width)
             return;
-        __global float *suffix_mean = suffixes + offset(suffixes_at, x, item_y * w, z);
-        __global float *suffix_squares = suffixes + offset(suffixes_at, x, item_y * w, PLANE_INDEX(1, z, suffixes_at.channels));
 #if LANES == 16
+        /* All items of a call use one row of `suffixes`, which stays in a cache. */
+        __global float *suffix_mean =
+            suffixes + offset(suffixes_at, 0, item_y * window.calls + first_item / ITEMS_PER_CALL, z);
+        __global float *suffix_squares = suffix_mean + LANES;
+        const size_t next_suffix = 2 * LANES;
         vec means[LANES], squares[LANES];
         int stored = max(0, first_block * w - shift); /* outputs below are in dst */
+#else
+        __global float *suffix_mean = suffixes + offset(suffixes_at, x, item_y * w, z);
+        __global float *suffix_squares = suffixes + offset(suffixes_at, x, item_y * w, PLANE_INDEX(1, z, suffixes_at.channels));
+        const size_t next_suffix = suffixes_at.pitch;
 #endif
         for (int block = first_block * w; block < block_end * w; block += w) {
             /* The windows begin at rows `begin` to `last`. */
@@ -134,12 +162,15 @@ NOINLINE void moments_run(PLANES_IN(src), PLANES_OUT(suffixes), PLANES_OUT(dst),
                 if (y < block + w - 1)
                     suffix = merge_runs(suffix, block + w - 1 - y, load_element(PLANES_ARG(src), x, y, z, window.samples), 1,
                                         window.samples);
-                VSTORE(suffix.mean, suffix_mean + (y - block) * (size_t)suffixes_at.pitch);
-                VSTORE(suffix.squares, suffix_squares + (y - block) * (size_t)suffixes_at.pitch);
+                VSTORE(suffix.mean, suffix_mean + (y - block) * next_suffix);
+                VSTORE(suffix.squares, suffix_squares + (y - block) * next_suffix);
             }
             /* Runs of n elements from the start of the next block, merged with these. They begin there also if the first
              * outputs are missing. */
             for (int n = 0; n <= last - block; n++) {
+#if LANES == 16
+                prefetch_element(PLANES_ARG(src), x, block + w - 1 + n + AHEAD, z, window.samples);
+#endif
                 if (n > 0) {
                     const struct moments element = load_element(PLANES_ARG(src), x, block + w - 1 + n, z, window.samples);
                     prefix = n == 1 ? element : merge_runs(prefix, n - 1, element, 1, window.samples);
@@ -147,11 +178,12 @@ NOINLINE void moments_run(PLANES_IN(src), PLANES_OUT(suffixes), PLANES_OUT(dst),
                 const int i = block + n - shift;
                 if (i < 0)
                     continue;
-                const size_t row = n * (size_t)suffixes_at.pitch;
-                struct moments whole = {VLOAD(suffix_mean + row), VLOAD(suffix_squares + row)};
+                struct moments whole = {VLOAD(suffix_mean + n * next_suffix), VLOAD(suffix_squares + n * next_suffix)};
                 if (n > 0)
                     whole = merge_runs(whole, w - n, prefix, n, window.samples);
 #if LANES == 16
+                prefetch_tile(PLANES_ARG(dst), x, src_at.width, i, z);
+                prefetch_tile(PLANES_ARG(dst), x, src_at.width, i, second_layer);
                 means[i % LANES] = whole.mean;
                 squares[i % LANES] = whole.squares;
                 if (i % LANES == LANES - 1 || i == window.count - 1 || block + n == block_end * w - 1) {

@@ -205,7 +205,7 @@ enum { CPU_BLOCKS = 8, GPU_BLOCKS = 1 };
 
 /* The same layout as struct window of kernels/moments.cl. */
 struct window {
-    cl_int radius, first_block, blocks, first, count, samples;
+    cl_int radius, first_block, blocks, first, count, samples, calls;
 };
 
 /* Returns `width`, rounded up to an odd number of cache lines. The kernel stores columns, and rows that are a
@@ -225,15 +225,21 @@ static int block_of(int y, int side)
 static enum status moments_pass(struct run *run, int radius, int samples, const struct planes *src,
                                 struct interval rows, const struct planes *dst, struct error *error)
 {
-    const int side = 2 * radius + 1, first_block = block_of(rows.begin - radius, side),
-              blocks = run_is_cpu(run) ? CPU_BLOCKS : GPU_BLOCKS,
-              items = ceil_div(block_of(rows.end - 1 - radius, side) + 1 - first_block, blocks);
-    const struct window window = {radius, first_block, blocks, rows.begin, rows.end - rows.begin, samples};
-    struct planes suffixes;
-    if (run_scratch(run, src->width, items * side, rows_full(items * side), 2, src->channels, &suffixes,
-                    error) != STATUS_OK)
-        return STATUS_FAILED;
     struct kernel_launch work = run_work(run, "moments", "moments", src);
+    work.config = device_launch_config(run->device, run->memory, NULL);
+    const bool is_cpu = run_is_cpu(run);
+    const int side = 2 * radius + 1, first_block = block_of(rows.begin - radius, side),
+              blocks = is_cpu ? CPU_BLOCKS : GPU_BLOCKS,
+              items = ceil_div(block_of(rows.end - 1 - radius, side) + 1 - first_block, blocks),
+              calls = ceil_div(src->width, work.config.group[0] * CPU_LANES);
+    const struct window window = {radius,  first_block, blocks, rows.begin, rows.end - rows.begin,
+                                  samples, calls};
+    /* On CPUs a row for each call and item, with the two layers of `side` vecs. */
+    const int width = is_cpu ? 2 * side * CPU_LANES : src->width, height = items * (is_cpu ? calls : side);
+    struct planes suffixes;
+    if (run_scratch(run, width, height, rows_full(height), is_cpu ? 1 : 2, src->channels, &suffixes, error) !=
+        STATUS_OK)
+        return STATUS_FAILED;
     work.height = items;
     work.depth = planes_layer_depth(src);
     work.calls_noinline = true;
