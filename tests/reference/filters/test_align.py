@@ -393,7 +393,7 @@ def test_an_input_as_the_reference_without_a_stack(tmp_path, rng):
         lines, _ = align(tmp_path, "--resume", "in", "--align", "first,model=shift", "resumed/")
         states.append([line["status"] for line in lines[-3:]])
     assert states == [["done"] * 3, ["skipped"] * 3, ["done"] * 3], states
-    assert "cannot be standard input" in harness.run("-", "--align", "first", "out.tif", cwd=tmp_path, status=2).err
+    assert "standard input cannot be read twice" in harness.run("-", "--align", "first", "out.tif", cwd=tmp_path, status=2).err
 
 
 def test_detail_in_a_corner_of_a_flat_picture(tmp_path):

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 import scipy.ndimage
+import tifffile
 from PIL import Image, ImageOps
 
 import harness
@@ -95,18 +96,16 @@ def reduction(samples, size):
 @pytest.mark.parametrize("percent", [26, 25, 17, 12.5, 9, 6.25, 5])
 def test_resize(tmp_path, rng, name, percent):
     files = make(tmp_path / "in", rng)
-    said = harness.run(tmp_path / "in", "-r", "-f", "png", "-v", "--resize", f"{percent}%,filter={name}", tmp_path / "out").err
+    said = harness.run(tmp_path / "in", "-r", "-f", "tiff", "--depth", "float", "-v", "--resize", f"{percent}%,filter={name}", tmp_path / "out").err
     shifts = []
     for file, samples in files.items():
-        made = read(tmp_path / "out" / f"{file}.png")
+        made = np.clip(255 * np.atleast_3d(tifffile.imread(tmp_path / "out" / f"{file}.tif")), 0, 255)
         size = tuple(int(n * percent / 100 + 0.5) for n in samples.shape[:2])
         by = reduction(samples, size)
         assert made.shape[:2] == size
         assert (f"{file}.jpg: is decoded at 1/{by}," in said) == (by > 1), (file, by, said)
         shifts.append(assert_like(made, samples, name, by, (file, percent, by)))
-    # 20 pixels, rounded to 8 bits, say less of a shift than 100.
-    mean, each = (0.01, 0.04) if percent > 6 else (0.015, 0.08)
-    assert np.abs(np.mean(shifts, axis=0)).max() < mean and np.abs(shifts).max() < each, shifts
+    assert np.abs(np.mean(shifts, axis=0)).max() < 0.01 and np.abs(shifts).max() < 0.04, shifts
 
 
 @pytest.mark.some(4)
