@@ -75,7 +75,7 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
     const enum sample_type in = job->samples, out = page->out.type;
     /* Integers of 32 bits often count or number objects: scaled to 16 bits, small ones are black. */
     const bool is_wide = sample_size(in) == sizeof(uint32_t) && !sample_is_float(in) &&
-                         !worker->context->settings->range.given;
+                         !worker->context->settings->range.given && !chain_caps(&job->chain).new_values;
     if (page->out.alpha && job->format->holds.flat) { /* the format has no alpha */
         snprintf(text, sizeof text, "its alpha is lost, as %s has none: the picture is put on white",
                  job->format->name);
@@ -119,8 +119,9 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     const struct plan *plan = page->plan;
     const struct shape in = shape_full(&plan->shapes[0]);
     const struct range *range = &worker->context->settings->range;
-    const int bits = page->out.palette ? 0 : page->out.bits; /* of the input */
-    result_warn(result, page->out.metadata.warning);
+    const int bits = page->out.palette ? 0 : page->out.bits;   /* of the input */
+    if (!strstr(result->warnings, page->out.metadata.warning)) /* pages often have the same */
+        result_warn(result, page->out.metadata.warning);
     warn_of_format(job, worker, page, result);
     warn_of_values(job, in.full, bits, result);
     if (bits > 1 && range->given && !range->automatic && range->high < ldexp(1, bits)) {

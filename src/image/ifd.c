@@ -352,7 +352,7 @@ static enum status copy_level(const struct ifd *ifd, bool (*keep)(uint16_t tag),
         const bool readable = ifd_entry_at(ifd, i, &entry);
         if (keep != NULL && !keep(entry.tag))
             continue;
-        sink->is_damaged = sink->is_damaged || !readable;
+        sink->is_damaged = sink->is_damaged || (!readable && keep == NULL);
         if (!readable)
             continue;
         enum status status = STATUS_OK;

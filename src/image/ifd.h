@@ -86,7 +86,7 @@ struct ifd_sink {
     uint64_t base;     /* even */
     bool big;          /* BigTIFF's layout */
     bool followed[3];  /* by pointer_kind(): the IFD of this kind was copied; only one is */
-    bool is_damaged;   /* an entry, or an IFD to which one points, could not be read */
+    bool is_damaged;   /* an IFD, or an entry of an IFD that is copied whole, could not be read */
 };
 
 /* Appends zeroed bytes at an even offset and returns them. Invalidates earlier pointers into the sink. NULL

@@ -82,7 +82,7 @@ static enum status trim_begin(void *context, const void *params, const struct sh
 }
 
 /* True if the pixel at `value` differs from a colour, or is NaN. A tolerance of 10 includes a difference of
- * exactly 10 counts, whose values are rounded; one of 0 separates neighbours of 32-bit integers. */
+ * exactly 10 counts, whose values are rounded. */
 static bool trim_differs(const struct trim_state *state, const double *value, const double *colour)
 {
     const double tolerance = state->tolerance;

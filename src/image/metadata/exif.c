@@ -312,9 +312,10 @@ static void share_tag(struct metadata *metadata, const struct ifd *ifd, const st
     const bool is_text = entry->tag == TIFFTAG_HOSTCOMPUTER;
     const uint16_t type = is_text ? TIFF_ASCII : entry->tag < TIFFTAG_EXIFIFD ? TIFF_SHORT : TIFF_BYTE;
     const size_t size = (size_t)entry->size + is_text;
-    if (metadata_tag(metadata, entry->tag) != NULL || entry->type != type)
+    const bool has_type = entry->type == type || (entry->type == TIFF_UNDEFINED && type == TIFF_BYTE);
+    if (metadata_tag(metadata, entry->tag) != NULL)
         return;
-    unsigned char *data = allocate_zeroed(size, 1, "EXIF data", &ignored);
+    unsigned char *data = has_type ? allocate_zeroed(size, 1, "EXIF data", &ignored) : NULL;
     if (data == NULL || !ifd_read_values(ifd, entry, false, data) ||
         metadata_set_tag(metadata, entry->tag, data, size, &ignored) != STATUS_OK)
         metadata_leave_out(metadata, "a part of EXIF");

@@ -199,8 +199,10 @@ bool description_is_stack(const struct metadata *metadata);
  * number or type of samples than the file. */
 void description_drop_untrue(struct metadata *metadata, bool is_other_shape, bool is_other_type);
 
-/* True if ImageJ, tifffile or a program for OME wrote the description, which stages may make untrue. */
-bool description_is_of_program(const struct metadata *metadata);
+/* True if the description may be a person's and is short. ImageJ's, tifffile's, OME's and climg's own say
+ * what stages may make untrue, and EXIF has at most 64 KiB in a JPEG. */
+enum { CAPTION_MAX = 8192 };
+bool description_is_caption(const struct metadata *metadata);
 
 /* True if tifffile wrote one directory for several images. */
 bool description_is_truncated(const struct metadata *metadata);

@@ -131,10 +131,11 @@ void description_drop_untrue(struct metadata *metadata, bool is_other_shape, boo
         drop_ome(metadata);
 }
 
-bool description_is_of_program(const struct metadata *metadata)
+bool description_is_caption(const struct metadata *metadata)
 {
     const char *text = metadata_text(metadata, DESCRIPTION);
-    return text != NULL && (description_is_imagej(metadata) || is_tifffile(text) || is_ome(text));
+    return text != NULL && strlen(text) <= CAPTION_MAX && !description_is_imagej(metadata) &&
+           !is_tifffile(text) && !is_ome(text) && strstr(text, "\"climg\":") == NULL;
 }
 
 /* True if size, pages and channels are the same. False for several pages of one row, as such a page is one

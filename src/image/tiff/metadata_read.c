@@ -317,10 +317,9 @@ static enum status read_exif(struct tiff_file *file, struct metadata *metadata, 
     header[0] = header[1] = TIFFIsBigEndian(file->tiff) != TIFFIsByteSwapped(file->tiff) ? 'M' : 'I';
     memcpy(header + 2, &magic, sizeof magic);
     memcpy(header + 4, &first, sizeof first);
-    /* Only people's descriptions stay true: those of programs are updated as texts. */
-    enum status status = ifd_copy(
-        &ifd, description_is_of_program(metadata) ? belongs_to_exif : is_description_or_belongs_to_exif,
-        &sink, &offset, error);
+    enum status status =
+        ifd_copy(&ifd, description_is_caption(metadata) ? is_description_or_belongs_to_exif : belongs_to_exif,
+                 &sink, &offset, error);
     if (status == STATUS_OK && offset != 0)
         status = metadata_set_blob(&metadata->exif, sink.bytes.data, sink.bytes.size, error);
     if (sink.is_damaged)

@@ -254,7 +254,7 @@ static void note_other_pictures(struct tiff_reader *reader, struct metadata *met
 
     for (uint64_t i = 0; find_sub_ifd(&ifd, i, &sub); i++) {
         types |= non_page_type(&sub);
-        if (non_page_type(&sub) == 0)
+        if (non_page_type(&sub) == 0 && ifd_entry_count(&sub) > 0)
             metadata_warn(metadata, "has further pictures in SubIFDs, which are left out");
     }
     if ((types & FILETYPE_MASK) != 0)

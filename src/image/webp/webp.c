@@ -338,7 +338,9 @@ static enum status webp_turn(struct reader *base, struct writer *writer, const s
     }
     if (decode_rows(reader, info->height, error) != STATUS_OK)
         return STATUS_FAILED;
-    WebPMux *mux = WebPMuxCreate(&(WebPData){reader->data, reader->size}, 0);
+    /* libwebpmux refuses bytes after the end. */
+    const uint64_t end = riff_size(reader->data);
+    WebPMux *mux = WebPMuxCreate(&(WebPData){reader->data, end < reader->size ? end : reader->size}, 0);
     move->done = mux != NULL && WebPMuxGetFrame(mux, 1, &frame) == WEBP_MUX_OK;
     enum status status = STATUS_OK;
     if (move->done)

@@ -110,6 +110,14 @@ def test_cameras_by_way_of_tiff(tmp_path, photographs):
     harness.run(tmp_path / "tif" / "phase.tif", "--scale", "1/2", tmp_path / "half.jpg")
     assert "IFD0:ImageDescription" in exiftool("-j", "-G1", tmp_path / "phase.png")[0]
     assert "IFD0:ImageDescription" not in exiftool("-j", "-G1", tmp_path / "half.jpg")[0]
+    # Nor is that of coefficients, and a long one does not push out all EXIF.
+    harness.run("tif/nikon.tif", "--wavelet", "coefficients.tif", cwd=tmp_path)
+    harness.run("coefficients.tif", "--inverse-wavelet", "again.tif", cwd=tmp_path)
+    harness.run("--check", "again.tif", cwd=tmp_path)
+    (tmp_path / "long").write_text("x" * 70000)
+    exiftool("-overwrite_original", f"-ImageDescription<={tmp_path}/long", tmp_path / "tif" / "phase.tif")
+    harness.run(tmp_path / "tif" / "phase.tif", "--scale", "1/2", tmp_path / "half.jpg")
+    assert "ExifIFD:RecommendedExposureIndex" in exiftool("-j", "-G1", tmp_path / "half.jpg")[0]
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))

@@ -230,10 +230,15 @@ def test_pictures_that_are_no_pages(tmp_path, rng):
         tiff.write(pixels[::2, ::2], photometric="rgb", subfiletype=1, metadata=None)
         tiff.write(pixels[::-1], photometric="rgb", metadata=None)
         tiff.write(pixels[..., 0] > 99, photometric="mask", subfiletype=4, metadata=None)
+        tiff.write(pixels, photometric="rgb", subifds=1, metadata=None)
+        tiff.write(pixels[::-1], photometric="rgb", metadata=None)
     said = harness.run("-v", "--in-place", tmp_path / "in.tif", "--invert").err
-    assert "warning: has further pictures in SubIFDs, which are left out; has a mask of transparency, which is left out\n" in said
+    assert said.count("warning: has further pictures in SubIFDs, which are left out; has a mask of transparency, which is left out\n") == 1
+    assert said.count("warning") == 1  # the second page repeats none
     assert "left out: smaller copies\n" in said
-    assert np.array_equal(harness.read_samples(tmp_path / "in.tif"), 255 - pixels)
+    assert np.array_equal(tifffile.imread(tmp_path / "in.tif", key=[0, 1]), 255 - np.stack([pixels, pixels]))
+    tifffile.imwrite(tmp_path / "none.tif", pixels, photometric="rgb", extratags=[(330, "I", 1, 0, True)])
+    assert harness.run(tmp_path / "none.tif", "--invert", tmp_path / "out.tif").err == ""
 
 
 @pytest.mark.parametrize("head", [b"FUJIFILMCCD-RAW 0201", b"\0\0\0\x18ftypcrx \0\0\0\1", b"IIRO\x08\0\0\0", b"IIU\0\x18\0\0\0", b"FOVb\0\0\3\0"])

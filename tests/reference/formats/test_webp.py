@@ -152,7 +152,7 @@ def test_metadata_byte_for_byte(tmp_path, rng):
 def test_strip_keeps_the_coding(tmp_path, rng, kind, options):
     """The chunks of the pixels stay byte for byte, and the orientation; damage is found."""
     whole = encode(picture(rng, 31, 21, 4 if kind == b"ALPH" else 3), exif=exif(6), xmp=XMP, **options)
-    (tmp_path / "in.webp").write_bytes(whole)
+    (tmp_path / "in.webp").write_bytes(whole + b"surplus")
     said = harness.run("-v", tmp_path / "in.webp", "--strip", tmp_path / "out.webp").err
     before, after = chunks(whole), chunks((tmp_path / "out.webp").read_bytes())
     assert kind in after and all(after.get(name) == before.get(name) for name in (b"VP8 ", b"ALPH", b"VP8L"))
