@@ -124,11 +124,11 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
     pthread_cond_init(&stack->turn_changed, NULL);
     stack->before.count = at;
     stack->after = (struct chain){.steps = chain->steps + at + 1, .count = chain->count - at - 1};
+    stack->jobs = list->jobs;
+    stack->leaves_files_open = can_leave_files_open(list->count);
     stack->has_ended = allocate_zeroed(list->count, sizeof *stack->has_ended, "a stack", error);
     if (!stack->has_ended)
         return STATUS_FAILED;
-    stack->jobs = list->jobs;
-    stack->leaves_files_open = can_leave_files_open(list->count);
     for (size_t i = 0; i < list->count; i++) {
         list->jobs[i].merge_step = stack->step;
         list->jobs[i].stack = stack;
