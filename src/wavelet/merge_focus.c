@@ -21,7 +21,7 @@ enum { CELLS = 16, CELL_ROWS = 32 };
 /* Brightness and detail of a picture. */
 struct focus_brightness {
     double sums[CELLS * CELLS];   /* of colours, multiplied by alpha */
-    double counts[CELLS * CELLS]; /* of pixels that count */
+    double places[CELLS * CELLS]; /* sums of the positions, from 1, of pixels that count */
     double ratio;                 /* to the first picture */
     double factor;                /* multiplies the picture, so that all are equally bright */
     double detail; /* mean difference of neighbouring pixels of a row; NAN without neighbours */
@@ -63,7 +63,7 @@ static enum status focus_add(void *state, struct run *run, const void *samples, 
             double sum = 0;
             for (size_t c = 0; c < channels - base->alpha; c++)
                 sum += pixel[c];
-            own->counts[cell]++;
+            own->places[cell] += (double)(y * width + x + 1);
             own->sums[cell] += sum;
             if (!isnan(before)) {
                 own->detail += fabs(sum - before);
@@ -76,7 +76,7 @@ static enum status focus_add(void *state, struct run *run, const void *samples, 
     return merge_store_add(state, run, samples, error);
 }
 
-/* A cell in which two pictures cover as many pixels. */
+/* A cell in which two pictures cover the same pixels. */
 struct focus_ratio {
     double ratio, weight; /* weight: brightness of the darker one */
 };
@@ -95,8 +95,8 @@ static double focus_ratio_of(const struct focus_brightness *first, const struct 
     size_t count = 0;
     double total = 0, sum = 0, quartiles[3] = {1, 1, 1};
     for (size_t i = 0; i < CELLS * CELLS; i++) {
-        const double a = first->sums[i] / first->counts[i], b = other->sums[i] / other->counts[i];
-        if (first->counts[i] != other->counts[i] || !(a > 0 && b > 0 && isfinite(a) && isfinite(b)))
+        const double a = first->sums[i], b = other->sums[i];
+        if (first->places[i] != other->places[i] || !(a > 0 && b > 0 && isfinite(a) && isfinite(b)))
             continue; /* not covered alike, or dark */
         ratios[count] = (struct focus_ratio){b / a, fmin(a, b)};
         total += ratios[count++].weight;

@@ -153,6 +153,12 @@ def test_scattered_pixels(tmp_path, rng):
         picture[rng.random(picture.shape) < rng.choice([0, 0.01, 0.03, 0.5], 40)[:, None, None]] = np.nan
     harness.run(*write(tmp_path, pictures), "--stack", "focus", tmp_path / "out.tiff")
     assert np.abs(read(tmp_path / "out.tiff") - pictures[2]).max() < 1e-5
+    # As many pixels of both, but others, say nothing of the light.
+    pictures[2, :, ::2] *= 0.9
+    pictures[:2] = pictures[2]
+    pictures[0, :, ::2] = pictures[1, :, 1::2] = np.nan
+    harness.run("-y", *write(tmp_path, pictures), "--stack", "focus", tmp_path / "out.tiff")
+    assert np.abs(read(tmp_path / "out.tiff") - pictures[2]).max() < 1e-5
 
 
 def test_crop(tmp_path, rng):
