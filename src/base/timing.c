@@ -71,16 +71,13 @@ static void add_sum(struct timing_sum *sum, const struct timing_sum *more)
     sum->count += more->count;
     sum->bytes += more->bytes;
     sum->seconds += more->seconds;
-    sum->longest = fmax(sum->longest, more->longest);
 }
 
 void timing_add_event(struct timing *timing, const struct timing_event *event)
 {
-    const double seconds = event->end - event->begin;
     const struct timing_sum sum = {.count = event->count > 0 ? event->count : 1,
                                    .bytes = event->bytes,
-                                   .seconds = seconds,
-                                   .longest = event->longest > 0 ? event->longest : seconds};
+                                   .seconds = event->end - event->begin};
     pthread_mutex_lock(&timing->lock);
     add_sum(&timing->phases[event->phase], &sum);
     struct timing_sum *kernel =

@@ -56,7 +56,6 @@ struct timing_event {
     int count;         /* PHASE_BUILD: number of programs built together; 0 means 1 */
     uint64_t bytes;    /* bytes that the device read and wrote, or that were transferred */
     double begin, end; /* times of clock_seconds */
-    double longest;    /* PHASE_BUILD of several programs: seconds of the slowest; 0 means end - begin */
 };
 
 /* Sum of the events of one phase, or of one kernel in one stage. */
@@ -66,7 +65,6 @@ struct timing_sum {
     int count;      /* number of events, or of programs */
     uint64_t bytes; /* total */
     double seconds; /* total */
-    double longest; /* seconds of the longest event */
 };
 
 struct timing {

@@ -360,18 +360,9 @@ enum status results_end(struct results *results, const struct job_list *list, en
 
 /* ---------------------------------------------------------------- --timing and --trace */
 
-/* Seconds. OpenCL does not say if a program comes from a cache. If the slowest build took less than this, all
- * programs are assumed to come from one. */
-static const double CACHED_BUILD = 0.03;
-
 static double gigabytes_per_second(const struct timing_sum *kernel)
 {
     return kernel->seconds > 0 ? 1e-9 * (double)kernel->bytes / kernel->seconds : 0;
-}
-
-static bool is_cached(struct worker *worker)
-{
-    return timing_phase(&worker->timing, PHASE_BUILD).longest < CACHED_BUILD;
 }
 
 /* Returns the frames of video per second; 0 if unknown. */
@@ -410,14 +401,8 @@ static void print_table(FILE *out, struct worker *worker)
     fprintf(out, "\n%-36s %10s %6s\n", "part", "busy ms", "%");
     for (int i = 0; i < PHASE_COUNT; i++) {
         const double share = busy.total > 0 ? busy.seconds[i] / busy.total : 0;
-        char title[64];
-        if (!phase_is_reported((enum phase)i, busy.seconds[i]))
-            continue;
-        snprintf(title, sizeof title, "%s%s", phase_names[i].title,
-                 i != PHASE_BUILD    ? ""
-                 : is_cached(worker) ? " (from the driver's cache)"
-                                     : " (compiled)");
-        fprintf(out, "%-36s %10.1f %6.1f\n", title, 1e3 * busy.seconds[i], 100 * share);
+        if (phase_is_reported((enum phase)i, busy.seconds[i]))
+            fprintf(out, "%-36s %10.1f %6.1f\n", phase_names[i].title, 1e3 * busy.seconds[i], 100 * share);
     }
     fprintf(out, "%-36s %10.1f\n", "wall clock", 1e3 * busy.total);
     if (worker->frames.count > 0)
@@ -459,7 +444,6 @@ static void print_json(FILE *out, struct worker *worker)
     json_begin(&line, "parts", '{');
     put_parts(&line, &busy);
     json_end(&line, '}');
-    json_put_boolean(&line, "build_cached", is_cached(worker));
     json_begin(&line, "programs", '[');
     programs_visit(&worker->device, put_program, &line);
     json_end(&line, ']');

@@ -190,16 +190,14 @@ static enum status program_compile(struct program *program, struct device *devic
     return status;
 }
 
-/* Adds the time since `start` to the timing, as the time of `count` programs, of which the slowest took
- * `slowest` seconds. */
-static void add_build_time(const struct device *device, int count, double slowest, double start)
+/* Adds the time since `start` to the timing, as the time of `count` programs. */
+static void add_build_time(const struct device *device, int count, double start)
 {
     if (device->event_log && device->event_log->timing)
         timing_add_event(device->event_log->timing, &(struct timing_event){.phase = PHASE_BUILD,
                                                                            .name = "build kernels",
                                                                            .slice = -1,
                                                                            .count = count,
-                                                                           .longest = slowest,
                                                                            .begin = start,
                                                                            .end = clock_seconds()});
 }
@@ -254,17 +252,14 @@ enum status program_add(struct device *device, const struct program_key *program
 struct build_job {
     struct device *device;
     struct program *program;
-    double seconds; /* duration of the compilation */
 };
 
 /* Compiles program `index` of an array of jobs. Failures are ignored: program_kernel tries again and reports
  * them. */
 static enum status run_build_job(void *context, int index, struct error *error)
 {
-    struct build_job *job = (struct build_job *)context + index;
-    const double start = clock_seconds();
+    const struct build_job *job = (struct build_job *)context + index;
     program_compile(job->program, job->device, error);
-    job->seconds = clock_seconds() - start;
     return STATUS_OK;
 }
 
@@ -273,7 +268,7 @@ void programs_build(struct device *device)
     struct build_job jobs[MAX_BUILDS];
     struct thread_pool workers;
     struct error ignored;
-    double slowest = 0, start = clock_seconds();
+    const double start = clock_seconds();
     int count = 0, built = 0;
     pthread_mutex_lock(&device->store->lock);
     for (struct program *program = device->store->programs; program && count < MAX_BUILDS;
@@ -283,12 +278,10 @@ void programs_build(struct device *device)
     thread_pool_open(&workers, (device->type & CL_DEVICE_TYPE_CPU) || count < 2 ? 1 : count);
     thread_pool_each(&workers, count, run_build_job, jobs, &ignored);
     thread_pool_close(&workers);
-    for (int i = 0; i < count; i++) {
-        slowest = jobs[i].seconds > slowest ? jobs[i].seconds : slowest;
+    for (int i = 0; i < count; i++)
         built += jobs[i].program->handle != NULL;
-    }
     if (built > 0)
-        add_build_time(device, built, slowest, start);
+        add_build_time(device, built, start);
     pthread_mutex_unlock(&device->store->lock);
 }
 
@@ -301,7 +294,7 @@ static const struct program *compiled_program(struct device *device, const struc
     pthread_mutex_lock(&store->lock);
     struct program *program = store_find_or_add(store, program_key, error);
     if (program && !program->handle && program_compile(program, device, error) == STATUS_OK)
-        add_build_time(device, 1, clock_seconds() - start, start);
+        add_build_time(device, 1, start);
     pthread_mutex_unlock(&store->lock);
     return program && program->handle ? program : NULL;
 }

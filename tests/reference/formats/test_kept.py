@@ -1,9 +1,9 @@
 """Chunks and tags that only one format has are kept where no stage makes them false, and named where they are lost."""
 
+import resource
 import struct
 import subprocess
 import sys
-import time
 import zlib
 
 import numpy as np
@@ -335,6 +335,12 @@ def test_damaged_chunks_are_named(tmp_path, channels, chunk, named):
 
 # ---------------------------------------------------------------- bounds
 
+def processor_seconds():
+    """Of all programs that ran and ended: what else a machine does adds little."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_pointers_that_loop(tmp_path):
     """4,096 entries that all point to a directory of 4,096 entries: each kind of pointer is followed once."""
     count = 4096
@@ -343,18 +349,18 @@ def test_pointers_that_loop(tmp_path):
     loops = struct.pack("<HHII", 34665, 4, 1, 24) * (count - len(tags))
     data = b"II*\0" + struct.pack("<I", 24) + bytes(16) + struct.pack("<H", count) + fields + loops + bytes(4)
     (tmp_path / "in.tif").write_bytes(data)
-    since = time.monotonic()
+    before = processor_seconds()
     harness.run(tmp_path / "in.tif", tmp_path / "out.png")
-    assert time.monotonic() - since < 30 and (tmp_path / "out.png").stat().st_size < 10 * len(data)
+    assert processor_seconds() - before < 30 and (tmp_path / "out.png").stat().st_size < 10 * len(data)
 
 
 def test_many_items(tmp_path):
     """80,000 items took 15 seconds; a thousand texts are kept, and that others are not is said."""
     xml = "<GDALMetadata>" + "".join(f'<Item name="k{i}">v</Item>' for i in range(80000)) + "</GDALMetadata>"
     write(tmp_path / "in.tif", {42112: ("s", xml)})
-    since = time.monotonic()
+    before = processor_seconds()
     said = harness.run(tmp_path / "in.tif", "-v", tmp_path / "out.png").err
-    assert time.monotonic() - since < 10
+    assert processor_seconds() - before < 10
     assert "texts beyond the limit" in said
     assert len(pngfile.read_png(tmp_path / "out.png").texts()) in (1024, 1025)
 

@@ -1,7 +1,5 @@
-"""After --warm no example of the manual builds anything: PoCL's cache has no new program and no new machine code, and the timing
-says that all programs are from a cache.
-
-What was built cannot be told by its time on a busy machine. So this is about PoCL; drivers of GPUs do not say."""
+"""After --warm no example of the manual builds anything: PoCL's cache has no new program and no new machine code. Drivers of GPUs do
+not say what they build."""
 
 import os
 import pathlib
@@ -25,15 +23,10 @@ def built(cache):
 
 
 def assert_builds_nothing(cache, command, *options):
-    """What is compiled anew each time is slow each time; on a busy machine, what is read from the cache is slow at times."""
     there = built(cache)
-    for _ in range(5):
-        done = climg(cache, *shlex.split(command)[1:], *options, "--timing=table:times", cwd=cache.parent)
-        assert (done.returncode, harness.without_clipping(done.stderr)) == (0, "")
-        assert there and built(cache) == there, command
-        if "(compiled)" not in (cache.parent / "times").read_text():
-            return
-    pytest.fail(f"compiled in each run: {command}")
+    done = climg(cache, *shlex.split(command)[1:], *options, cwd=cache.parent)
+    assert (done.returncode, harness.without_clipping(done.stderr)) == (0, "")
+    assert there and built(cache) == there, command
 
 
 @pytest.mark.some(3)
