@@ -214,8 +214,8 @@ def altered_kernels(tmp_path):
 
 @pytest.fixture
 def slow_compiler(tmp_path):
-    """Programs take $SLOW_SECONDS more to build: see slow_compiler.c. climg keeps none of other runs."""
-    return load_layer(tmp_path, "slow_compiler.c") | {"XDG_CACHE_HOME": str(tmp_path)}
+    """Nothing is built before the file tmp_path / "ready" exists: see slow_compiler.c. climg keeps no program of other runs."""
+    return load_layer(tmp_path, "slow_compiler.c") | {"XDG_CACHE_HOME": str(tmp_path), "READY": str(tmp_path / "ready")}
 
 
 @pytest.fixture

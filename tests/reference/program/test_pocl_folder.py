@@ -161,14 +161,23 @@ def test_a_link_to_a_folder_is_emptied(tmp_path, cache):
     assert folder.is_symlink() and "emptied" not in median(tmp_path, env, "-v")
 
 
+def sleeps(process):
+    """True if for a third of a second no thread of the process was running or waiting for a processor."""
+    for _ in range(30):
+        states = [thread.read_text().rpartition(")")[2].split()[0] for thread in harness.pathlib.Path(f"/proc/{process.pid}/task").glob("*/stat")]
+        if states.count("S") != len(states):
+            return False
+        time.sleep(0.01)
+    return True
+
+
 @pytest.mark.parametrize("number, marked", [(signal.SIGTERM, False), (signal.SIGKILL, True), (signal.SIGABRT, True)])
 def test_runs_that_are_ended(tmp_path, cache, number, marked):
     """A signal that asks for the end is no crash."""
     env, folder = cache
     running = subprocess.Popen([harness.CLIMG, "-", "--median", "2", str(tmp_path / "out.tif")], env=env, stdin=subprocess.PIPE)
-    while not markers(folder):
+    while not markers(folder) or not sleeps(running):  # its handlers are there again after LLVM was loaded
         time.sleep(0.01)
-    time.sleep(0.3)  # for the handlers to be there again after LLVM was loaded
     running.send_signal(number)
     assert running.wait(60) == -number and bool(markers(folder)) == marked
 
