@@ -35,14 +35,22 @@ static void try_list(int options, const uint8_t *data, size_t size)
     close(file);
 }
 
+static char folder[] = "/tmp/climg-fuzz-XXXXXX";
+
+static void remove_folder(void)
+{
+    rmdir(folder);
+}
+
 /* In a folder of its own, where the job's output is not. */
 static void try_record(const uint8_t *data, size_t size)
 {
-    static char folder[] = "/tmp/climg-fuzz-XXXXXX";
     char record[64], output[64], input[] = "/dev/null";
     static const char *made;
-    if (!made)
+    if (!made) {
         made = mkdtemp(folder);
+        atexit(remove_folder);
+    }
     snprintf(record, sizeof record, "%s/.climg-done", folder);
     snprintf(output, sizeof output, "%s/a.png", folder);
     FILE *file = fopen(record, "w");

@@ -402,6 +402,7 @@ static int enter(void **state)
         mkdir("in/many", 0777) != 0)
         return 1;
     setenv("HOME", folder, 1);
+    setenv("TMPDIR", folder, 1);
     setenv("CLIMG_CLOSE", "1", 1);
     unsetenv("CLIMG_DEVICE");
     unsetenv("XDG_CACHE_HOME");
