@@ -109,21 +109,31 @@ def draw(cases, count, chance):
     return taken
 
 
+def cases_to_run(cases):
+    """As many as the marker `some` says. Without it all, but of a test of several parameters half: as many at least as one of
+    them has values, so that each value is met."""
+    marker = cases[0].get_closest_marker("some")
+    if marker is not None:
+        return marker.args[0]
+    values = collections.Counter(name for name, _ in set().union(*map(values_of, cases)))
+    return len(cases) if len(values) == 1 else max(*values.values(), (len(cases) + 1) // 2)
+
+
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what a marker `some` does not want in this run: tests of many like cases, of which each run has others. A test
-    that is named on the command line, or by -k, runs whole."""
+    """Leaves out cases of tests that have many like ones, of which each run has others. A test that is named on the command line,
+    or by -k, runs whole."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     named = config.option.keyword or any("::" in argument or argument.endswith(".py") for argument in config.args)
     if os.environ.get("CLIMG_TEST_ALL") or named:
         return
     families = collections.defaultdict(list)
     for item in items:
-        if item.get_closest_marker("some") is not None:
+        if hasattr(item, "callspec"):
             families[item.nodeid.split("[")[0]].append(item)
     left_out = set()
     for name, cases in families.items():
-        count, chance = cases[0].get_closest_marker("some").args[0], random.Random(f"{os.environ['CLIMG_TEST_SEED']}/{name}")
-        left_out |= set(cases) - set(draw(cases, count, chance))
+        chance = random.Random(f"{os.environ['CLIMG_TEST_SEED']}/{name}")
+        left_out |= set(cases) - set(draw(cases, cases_to_run(cases), chance))
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]

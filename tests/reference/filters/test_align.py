@@ -136,6 +136,7 @@ def accepted(folder, reference_plane, other, truth, model="similarity"):
     return align_pairs.corner_error(line["align"]["matrix"], truth, width, height), line["align"]["confidence"]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("hot", [0, 20])
 @pytest.mark.parametrize("seed", range(2))
 def test_star_fields(tmp_path, seed, hot):
@@ -156,6 +157,7 @@ def test_star_fields(tmp_path, seed, hot):
     assert error < 0.1 and confidence >= 0.3, (error, confidence)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_objects_that_moved(tmp_path, seed):
     """Three or four squares of nine show something else: 28 or 37% of the picture."""

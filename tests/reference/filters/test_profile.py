@@ -171,6 +171,7 @@ FREE = sorted(path for path in glob.glob("/usr/share/color/icc/**/*.ic[cm]", rec
               if pathlib.Path(path).read_bytes()[16:20] in (b"RGB ", b"GRAY") and pathlib.Path(path).read_bytes()[12:16] in (b"mntr", b"scnr", b"prtr", b"spac"))
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize("path", FREE)
 def test_free_profiles(tmp_path, rng, path):
     icc = pathlib.Path(path).read_bytes()

@@ -55,6 +55,7 @@ def microscope(rng):
     return texture(rng, 64), np.c_[np.cumsum(steps, 0), np.zeros(NUMBER)], 0.02, "previous,model=shift"
 
 
+@pytest.mark.some(1)
 @pytest.mark.long
 @pytest.mark.parametrize("kind", [stars, burst, microscope], ids=lambda kind: kind.__name__)
 def test_mean_of_a_series(tmp_path, rng, kind):

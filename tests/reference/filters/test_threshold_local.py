@@ -80,6 +80,7 @@ def outputs(folder, chain, pictures):
             yield [harness.read_tiff(folder / "out" / f"{i}.tif").tobytes() for i in range(len(pictures))], done
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("method", METHODS)
 def test_same_bits(tmp_path, rng, method):
     """Also of many small pictures at once."""
@@ -90,7 +91,7 @@ def test_same_bits(tmp_path, rng, method):
             assert all(out == results[0][0] for out, _ in results), (sizes, [done for _, done in results])
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("method", METHODS)
 def test_light_text(tmp_path, rng, method):
     """invert=yes does what --invert before it does."""

@@ -52,6 +52,7 @@ def test_limit_is_kept(tmp_path, chain, limits):
         assert (tmp_path / "limited.tif").read_bytes() == (tmp_path / "whole.tif").read_bytes()
 
 
+@pytest.mark.some(1)
 @pytest.mark.long
 @pytest.mark.parametrize("chain", [["--wavelet=3", "--shrink=4", "--inverse-wavelet"], ["--denoise"]], ids=lambda chain: chain[0])
 def test_limit_of_a_pyramid_is_kept(tmp_path, chain):

@@ -90,7 +90,7 @@ def test_rows_that_were_whole_are_told(tmp_path, rng):
 def test_padding_is_no_damage(tmp_path, rng):
     """Zeros before the end's marker, as some cameras write them; but not what may be pixels. How many of these bytes libjpeg
     has taken as data depends on the picture."""
-    for side in range(40, 60):
+    for side in range(40, 60, 2):
         data = jpegfile.encode(jpegfile.picture(rng, side, 50))
         for bytes_between, status in ((bytes(5), 0), (b"\x12\x34\x56\x78\x9a\xbc", 1), (b"\x12\0\0\0", 1), (b"\0\0\0\x12", 1)):
             (tmp_path / "in.jpg").write_bytes(data[:-2] + bytes(8) + bytes_between + b"\xff\xd9")

@@ -91,7 +91,7 @@ def reduction(samples, size):
     return max(by for by in (1, 2, 4, 8) if by == 1 or factor >= 2 * by)
 
 
-@pytest.mark.some(7)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", FILTERS)
 @pytest.mark.parametrize("percent", [26, 25, 17, 12.5, 9, 6.25, 5])
 def test_resize(tmp_path, rng, name, percent):
@@ -108,7 +108,7 @@ def test_resize(tmp_path, rng, name, percent):
     assert np.abs(np.mean(shifts, axis=0)).max() < 0.01 and np.abs(shifts).max() < 0.04, shifts
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", FILTERS)
 @pytest.mark.parametrize("factor, by", [(4, 2), (8, 4), (16, 8), (32, 8)])
 def test_scale(tmp_path, rng, name, factor, by):
@@ -171,6 +171,7 @@ def test_cropped_first(tmp_path, rng, crop, orientation):
     assert np.abs(shift(whole, made)).max() < (0.15 if size == (8, 8) else 0.04)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("words", [("--resize", "40x40,fit=cover"), ("--resize", "60x20,fit=exact"), ("--scale", "1/8,filter=lanczos"),
                                    ("--crop", "71%x53%+21+17", "--resize", "20x20")])
 def test_same_bits(tmp_path, rng, words):

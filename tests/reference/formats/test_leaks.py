@@ -131,6 +131,7 @@ def mutants(rng, data, count):
 CODECS = ["group3", "group4", "tiff_ccitt", "tiff_lzw", "packbits", "tiff_adobe_deflate", "jpeg", "webp", "zstd", "lzma"]
 
 
+@pytest.mark.some(7)
 @pytest.mark.parametrize("codec", CODECS + ["png", "interlaced png", "WebP", "lossless WebP"])
 def test_memory_does_not_show(tmp_path, rng, codec):
     """The result of a damaged file does not depend on the pictures that were in memory before it: each mutant is decoded

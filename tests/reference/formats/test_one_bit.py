@@ -22,6 +22,7 @@ def black_and_white(rng, width, height):
     return rows | (rng.random((height, width)) < 0.1)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("width, height", [(1, 1), (7, 3), (8, 9), (129, 60), (3001, 700)])
 def test_readers_see_the_same(tmp_path, rng, width, height):
     picture = black_and_white(rng, width, height)

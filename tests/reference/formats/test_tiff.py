@@ -85,6 +85,7 @@ def test_output_keeps_the_predictor(tmp_path, rng, mode, predictor, codec):
 PAGES = [(1, 7), (7, 1), (2, 2), (3, 5), (16, 16), (53, 37), (300, 1100)]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("made_by", ["imagej", "tifffile", "nobody"])
 @pytest.mark.parametrize("compression", ["none", "fast"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -103,12 +104,22 @@ def zero(data):
     return data[:4096] + bytes(len(data) - 4096)
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """A folder with what PoCL compiled for one command, and its output."""
+    folder = tmp_path_factory.mktemp("compiled")
+    kept = {name: value for name, value in os.environ.items() if name != "POCL_CACHE_DIR"}
+    env = {**kept, "XDG_CACHE_HOME": str(folder / "cache"), "CLIMG_DEVICE": "Portable Computing Language"}
+    assert run(env, PICTURE, "--median", "2", folder / "right.tif").returncode == 0, "make deps installs PoCL"
+    return folder
+
+
 @pytest.fixture
-def cache(tmp_path, env):
+def cache(tmp_path, env, compiled):
     """(environment, folder) with what PoCL compiled for one command."""
-    env = {**env, "XDG_CACHE_HOME": str(tmp_path / "cache"), "CLIMG_DEVICE": "Portable Computing Language"}
-    assert run(env, PICTURE, "--median", "2", tmp_path / "right.tif").returncode == 0, "make deps installs PoCL"
-    return env, tmp_path / "cache" / "climg" / "pocl"
+    shutil.copytree(compiled, tmp_path, dirs_exist_ok=True)
+    return ({**env, "XDG_CACHE_HOME": str(tmp_path / "cache"), "CLIMG_DEVICE": "Portable Computing Language"},
+            tmp_path / "cache" / "climg" / "pocl")
 
 
 def median(tmp_path, env, *options):

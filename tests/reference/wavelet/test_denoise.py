@@ -180,6 +180,7 @@ def test_floats_of_any_scale(tmp_path, rng):
         assert warns or error.std() < 0.01, (exponent, error.std())
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("kernels", ["cpu", "gpu"])
 def test_huge_floats(tmp_path, rng, kernels, memory):
