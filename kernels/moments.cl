@@ -90,25 +90,33 @@ INLINE void prefetch_tile(PLANES_OUT(dst), int x, int end, int i, int z)
     PREFETCH(dst + offset(dst_at, min(column, dst_at.width - 1), row, z));
 }
 
-/* Transposes 16 vecs: each round interleaves vec i with vec i + 8. */
+/* In each 4 lanes of a and b: the first two or last two lanes of both, interleaved; the first or last halves of both. */
+#define LOW_PAIRS(a, b)   __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define HIGH_PAIRS(a, b)  __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+#define LOW_HALVES(a, b)  __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define HIGH_HALVES(a, b) __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
+
+/* Transposes 16 vecs: first 4 x 4 squares, which are in 128 bits of 4 vecs, and then the squares. With AVX2 no step needs more
+ * registers than there are; four rounds that interleave vec i with vec i + 8 take 2.7 times the shuffles, and spill. */
 INLINE void transpose(const vec *from, vec *to)
 {
-    vec next[LANES];
+    vec squares[LANES];
 #pragma unroll
-    for (int i = 0; i < LANES; i++)
-        to[i] = from[i];
+    for (int i = 0; i < LANES; i += 4) {
+        const vec a = LOW_PAIRS(from[i], from[i + 1]), b = HIGH_PAIRS(from[i], from[i + 1]),
+                  c = LOW_PAIRS(from[i + 2], from[i + 3]), d = HIGH_PAIRS(from[i + 2], from[i + 3]);
+        squares[i] = LOW_HALVES(a, c);
+        squares[i + 1] = HIGH_HALVES(a, c);
+        squares[i + 2] = LOW_HALVES(b, d);
+        squares[i + 3] = HIGH_HALVES(b, d);
+    }
 #pragma unroll
-    for (int round = 0; round < 4; round++) {
-#pragma unroll
-        for (int i = 0; i < LANES / 2; i++) {
-            next[2 * i].even = to[i].lo;
-            next[2 * i].odd = to[i + LANES / 2].lo;
-            next[2 * i + 1].even = to[i].hi;
-            next[2 * i + 1].odd = to[i + LANES / 2].hi;
-        }
-#pragma unroll
-        for (int i = 0; i < LANES; i++)
-            to[i] = next[i];
+    for (int i = 0; i < 4; i++) {
+        const vec a = squares[i], b = squares[i + 4], c = squares[i + 8], d = squares[i + 12];
+        to[i] = (vec)(a.s0123, b.s0123, c.s0123, d.s0123);
+        to[i + 4] = (vec)(a.s4567, b.s4567, c.s4567, d.s4567);
+        to[i + 8] = (vec)(a.s89ab, b.s89ab, c.s89ab, d.s89ab);
+        to[i + 12] = (vec)(a.scdef, b.scdef, c.scdef, d.scdef);
     }
 }
 
