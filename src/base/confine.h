@@ -11,16 +11,20 @@
 
 #include "base/error.h"
 
+#include <linux/landlock.h>
 #include <stdbool.h>
 
-/* Rights on a file, or on a folder and everything below it. */
+/* Rights on a file, or on a folder and everything below it: bits of Landlock. Debian 12's kernel headers lack
+ * the bits 14 (truncate) and 15 (ioctl of devices). */
 enum confine_right {
-    CONFINE_READ = 1 << 0,
-    CONFINE_WRITE = 1 << 1,          /* existing files and devices */
-    CONFINE_MAKE_FILES = 1 << 2,     /* in folders: create files, but not remove them */
-    CONFINE_CREATE = 1 << 3,         /* in folders: create, rename and remove files and folders */
-    CONFINE_REMOVE_FOLDERS = 1 << 4, /* empty ones */
-    CONFINE_EXECUTE = 1 << 5,
+    CONFINE_READ = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
+    CONFINE_WRITE = LANDLOCK_ACCESS_FS_WRITE_FILE | 1 << 14 | 1 << 15, /* existing files and devices */
+    CONFINE_MAKE_FILES = LANDLOCK_ACCESS_FS_MAKE_REG, /* in folders: create files, but not remove them */
+    CONFINE_REMOVE_FOLDERS = LANDLOCK_ACCESS_FS_REMOVE_DIR, /* empty ones */
+    /* In folders: create, rename and remove files and folders. */
+    CONFINE_CREATE = LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REFER |
+                     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR,
+    CONFINE_EXECUTE = LANDLOCK_ACCESS_FS_EXECUTE,
 };
 
 /* Begins a set of rules that allows system libraries, drivers and their settings, and devices. */
