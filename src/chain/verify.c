@@ -6,10 +6,7 @@
  * A piece is a range of output rows of one slice, with the input rows that it needs. The reader thread copies
  * these input rows when they are read. The writer thread runs the piece before it writes the piece's first
  * row, when all input rows of the slice were read, and compares each row before it is written. A pyramid is
- * one piece, and so is an image whose rows depend on the whole input.
- *
- * If the halo is small, pieces are small, and spread over the image. Chains with a large halo would compute
- * hundreds of additional rows for each piece, so they get fewer and larger pieces. */
+ * one piece, and so is an image whose rows depend on the whole input. */
 #include "chain/verify.h"
 
 #include "base/timing.h"
@@ -63,10 +60,9 @@ void verifier_close(struct verifier *verifier)
     verifier->open = false;
 }
 
+/* Output rows to compute again, and the input rows that they need. */
 struct piece {
-    struct interval in, out;   /* input and output rows; all rows for a pyramid */
-    struct input_page *inputs; /* one page, or all pages of a pyramid; empty until their first row is read */
-    struct sample_array recomputed; /* result of the second computation */
+    struct interval in, out;
 };
 
 /* State of verify_page. The functions tap_* are callbacks of a reader and a writer that call the page's
@@ -78,68 +74,60 @@ struct page_tap {
 
     struct piece *pieces; /* in the order of their rows */
     size_t count;
-    int in_pages; /* number of input pages: 1, or all pages of a pyramid */
+    struct input_page *inputs; /* in_pages of them for each piece; empty until their first row is read */
+    size_t in_pages;           /* number of input pages: 1, or all pages of a pyramid */
 
     /* Owned by the reader thread. */
-    int in_page, in_row; /* next row to be read */
+    size_t in_page;
+    int in_row; /* next row to be read */
 
     /* Owned by the writer thread. */
-    struct image_info out; /* current output page */
-    int out_row;           /* next row to be written */
-    size_t current;        /* index of the first piece that is not complete */
-    size_t position;       /* index of the next value to compare in `recomputed` of that piece */
+    struct image_info out;          /* current output page */
+    int out_row;                    /* next row to be written */
+    size_t current;                 /* index of the first piece that is not complete */
+    struct sample_array recomputed; /* result of the second computation of that piece */
+    size_t position;                /* index of the next value to compare in it */
 };
 
-static void piece_free(struct piece *piece, int in_pages)
+static void free_inputs(struct page_tap *tap, size_t piece)
 {
-    for (int i = 0; piece->inputs && i < in_pages; i++)
-        input_page_free(&piece->inputs[i]);
-    free(piece->inputs);
-    samples_free(&piece->recomputed);
-    piece->inputs = NULL;
+    for (size_t i = 0; i < tap->in_pages; i++)
+        input_page_free(&tap->inputs[piece * tap->in_pages + i]);
 }
 
-/* Draws a number of pieces out of all, in order, by selection sampling (D. Knuth, TAOCP 2, 3.4.2, algorithm
- * S). */
+/* Draws pieces: at most one in each slice, at a random place. If a slice's share is less than MIN_ROWS, only
+ * some slices have one, but at least the last. */
 static enum status draw_pieces(struct page_tap *tap, struct error *error)
 {
     const struct plan *plan = tap->page->plan;
-    const double share = tap->verifier->share;
     const int height = plan_output(plan)->height;
-    /* One piece: a pyramid, rows that need all input rows, or a first step that moves all samples. */
-    const bool has_one_piece = !plan->sliceable || plan->moved_steps > 0 || plan_may_need_analysis(plan);
-    const int slice = has_one_piece ? height : plan->slice_rows;
-    /* A piece has 1% of the rows, or with a large halo the whole share; at most a slice. */
-    const bool has_small_pieces = !has_one_piece && share < 1 && !plan_has_large_halo(plan);
-    const double rows = height * (has_one_piece ? 1 : has_small_pieces ? fmin(share, 0.01) : share);
-    const int piece_rows = (int)fmin(slice, fmax(ceil(rows), MIN_ROWS));
-    /* Each slice is divided into pieces separately. */
-    int pieces_left = height / slice * ceil_div(slice, piece_rows) + ceil_div(height % slice, piece_rows);
-    const double wanted = ceil(share * height / piece_rows - 0.5);
-    int pieces_to_draw = wanted < 1 ? 1 : wanted > pieces_left ? pieces_left : (int)wanted;
-    tap->pieces = allocate_zeroed((size_t)pieces_to_draw, sizeof *tap->pieces, "pieces to verify", error);
-    for (int begin = 0, end; tap->pieces && pieces_to_draw > 0; begin = end, pieces_left--) {
-        const int slice_end = (int)fmin(begin - begin % slice + slice, height);
-        uint64_t random;
-        end = begin + piece_rows < slice_end ? begin + piece_rows : slice_end;
-        if (getrandom(&random, sizeof random, 0) != sizeof random)
-            random = (uint64_t)(1e9 * clock_seconds());
-        if (random % (uint64_t)pieces_left >= (uint64_t)pieces_to_draw)
+    /* A pyramid, rows that need all input rows, and a first step that moves all samples: all of it. */
+    const bool needs_all = plan_may_need_analysis(plan), is_moved = plan->moved_steps > 0;
+    const bool is_whole = !plan->sliceable || is_moved || needs_all;
+    const double share = is_whole ? 1 : tap->verifier->share;
+    const int slice = is_whole ? height : plan->slice_rows;
+    const size_t most = (size_t)ceil_div(height, slice);
+    tap->pieces = allocate_zeroed(most, sizeof *tap->pieces, "pieces to verify", error);
+    tap->inputs = allocate_zeroed(most * tap->in_pages, sizeof *tap->inputs, "pieces to verify", error);
+    if (!tap->pieces || !tap->inputs)
+        return STATUS_FAILED;
+    for (int begin = 0, size; begin < height; begin += size) {
+        size = begin + slice < height ? slice : height - begin;
+        const int rows = (int)fmin(size, fmax(ceil(share * size), MIN_ROWS));
+        uint32_t random[2];
+        if (getrandom(random, sizeof random, 0) != sizeof random)
+            random[0] = random[1] = 0; /* the slice's first rows */
+        if (ldexp(random[0], -32) * rows >= share * size && (begin + size < height || tap->count > 0))
             continue;
+        const int first = begin + (int)(random[1] % (uint32_t)(size - rows + 1));
         struct piece *piece = &tap->pieces[tap->count++];
         struct interval needed[MAX_CHAIN + 1] = {{0, 0}};
-        piece->out = (struct interval){begin, end};
+        piece->out = (struct interval){first, first + rows};
         plan_rows(plan, piece->out, needed);
         /* An analysis pass needs all rows that enter the stages. With moved samples, needed[0] has them. */
-        piece->in = plan->moved_steps == 0 && plan_may_need_analysis(plan) ? rows_full(plan->shapes[0].height)
-                                                                           : needed[0];
-        piece->inputs =
-            allocate_zeroed((size_t)tap->in_pages, sizeof *piece->inputs, "rows to verify", error);
-        if (!piece->inputs)
-            return STATUS_FAILED;
-        pieces_to_draw--;
+        piece->in = needs_all && !is_moved ? rows_full(plan->shapes[0].height) : needed[0];
     }
-    return tap->pieces ? STATUS_OK : STATUS_FAILED;
+    return STATUS_OK;
 }
 
 /* ---------------------------------------------------------------- reader thread */
@@ -149,22 +137,20 @@ static enum status tap_read(void *context, void *rows, size_t pitch, uint32_t co
     struct page_tap *tap = context;
     const struct image_info *info = reader_info(tap->page->reader);
     const bool is_image = tap->page->plan->shapes[0].kind == KIND_IMAGE;
-    const int end = tap->in_row + (int)count;
+    const int begin = tap->in_row, end = tap->in_row += (int)count;
     enum status status = reader_read(tap->page->reader, rows, pitch, count, error);
     for (size_t i = 0; status == STATUS_OK && i < tap->count; i++) {
-        struct piece *piece = &tap->pieces[i];
-        const struct interval needed = is_image ? piece->in : rows_full((int)info->height);
-        if (needed.begin >= end || needed.end <= tap->in_row)
+        struct input_page *input = &tap->inputs[i * tap->in_pages + tap->in_page];
+        const struct interval needed = is_image ? tap->pieces[i].in : rows_full((int)info->height);
+        if (needed.begin >= end || needed.end <= begin)
             continue;
-        struct input_page *input = &piece->inputs[tap->in_page];
         if (!input->samples)
             status = input_page_init(input, info, needed, error);
-        for (int y = tap->in_row; status == STATUS_OK && y < end; y++)
+        for (int y = begin; status == STATUS_OK && y < end; y++)
             if (y >= needed.begin && y < needed.end)
                 memcpy(input->samples + row_size(info) * (size_t)(y - needed.begin),
-                       (unsigned char *)rows + pitch * (size_t)(y - tap->in_row), row_size(info));
+                       (unsigned char *)rows + pitch * (size_t)(y - begin), row_size(info));
     }
-    tap->in_row = end;
     return status;
 }
 
@@ -183,53 +169,46 @@ static enum status tap_next_page(void *context, struct image_info *info, bool *m
 
 /* ---------------------------------------------------------------- writer thread */
 
-static enum status run_piece(struct page_tap *tap, struct piece *piece, struct error *error)
+/* Computes the current piece again. */
+static enum status run_piece(struct page_tap *tap, struct error *error)
 {
     const double since = clock_seconds();
     struct plan part = tap->plan;
     struct page page = *tap->page;
-    plan_set_part(&part, piece->out);
+    plan_set_part(&part, tap->pieces[tap->current].out);
     page.run = &tap->verifier->run;
     page.plan = &part;
     page.output_conversion.counts_clipping = false;
-    enum status status =
-        run_in_memory("--verify", &page, piece->inputs, (size_t)tap->in_pages, &piece->recomputed, error);
+    enum status status = run_in_memory("--verify", &page, &tap->inputs[tap->current * tap->in_pages],
+                                       tap->in_pages, &tap->recomputed, error);
     timing_add_within(run_timing(tap->page->run), PHASE_VERIFY, PHASE_ENCODE, "verify", since);
     return status;
 }
 
-/* Describes memory and kernel variant for a message. */
-static const char *variant_text(const struct run *run)
-{
-    bool is_cpu = run->device->variant == VARIANT_CPU, images = run->memory == MEMORY_IMAGE;
-    return images ? "images" : is_cpu ? "buffers, kernels for CPUs" : "buffers, kernels for GPUs";
-}
-
 /* Compares a row with its second computation. Two NaN are equal: no device promises their bits. */
-static enum status compare_row(struct page_tap *tap, const struct sample_array *recomputed, int y,
-                               const unsigned char *row, struct error *error)
+static enum status compare_row(struct page_tap *tap, int y, const unsigned char *row, struct error *error)
 {
+    static const char *const kernels[] = {
+        [VARIANT_CPU] = "kernels for CPUs", [VARIANT_GPU] = "kernels for GPUs"};
+    const struct device *first = tap->page->run->device, *second = tap->verifier->run.device;
     const struct image_info *out = &tap->out;
-    const size_t count = row_values(out), size = sample_size(recomputed->type);
-    const unsigned char *expected = recomputed->bytes + tap->position * size;
-    const size_t parts = out->type == SAMPLE_COMPLEX ? 2 : 1, channels = (size_t)out->channels;
+    const enum sample_type type = tap->recomputed.type;
+    const size_t count = row_values(out), size = sample_size(type), channels = (size_t)out->channels;
+    const size_t parts = out->type == SAMPLE_COMPLEX ? 2 : 1;
+    const unsigned char *expected = tap->recomputed.bytes + tap->position * size;
     const bool is_pyramid = plan_output(tap->page->plan)->kind == KIND_PYRAMID;
-    const double scale = sample_full_scale(recomputed->type);
-    const struct run *first = tap->page->run, *second = &tap->verifier->run;
     tap->position += count;
-    if (memcmp(row, expected, count * size) == 0)
-        return STATUS_OK;
-    for (size_t i = 0; i < count; i++) {
-        const double value = sample_value(recomputed->type, row, i),
-                     other = sample_value(recomputed->type, expected, i);
+    for (size_t i = memcmp(row, expected, count * size) == 0 ? count : 0; i < count; i++) {
+        const double value = sample_value(type, row, i), other = sample_value(type, expected, i);
         if (memcmp(row + i * size, expected + i * size, size) == 0 || (isnan(value) && isnan(other)))
             continue;
         return fail(error, STATUS_FAILED,
                     "--verify: %s%srow %d, column %zu, channel %zu is %.9g (%s, %s), and %.9g when it is "
                     "computed again (%s, %s); one of them is wrong: see climg --selftest",
                     is_pyramid ? out->page_name : "", is_pyramid ? ", " : "", y, i / parts / channels,
-                    i / parts % channels, value * scale, first->device->name, variant_text(first),
-                    other * scale, second->device->name, variant_text(second));
+                    i / parts % channels, value * sample_full_scale(type), first->name,
+                    kernels[first->variant], other * sample_full_scale(type), second->name,
+                    kernels[second->variant]);
     }
     return STATUS_OK;
 }
@@ -247,22 +226,23 @@ static enum status tap_write(void *context, const void *rows, size_t pitch, uint
 {
     struct page_tap *tap = context;
     const bool is_image = plan_output(tap->page->plan)->kind == KIND_IMAGE;
-    for (uint32_t i = 0; i < count; i++) {
-        const int y = tap->out_row++;
-        struct piece *piece = &tap->pieces[tap->current];
-        if (tap->current == tap->count || (is_image && y < piece->out.begin))
+    for (uint32_t i = 0; i < count && tap->current < tap->count; i++) {
+        const struct piece *piece = &tap->pieces[tap->current];
+        const int y = tap->out_row + (int)i;
+        if (is_image && y < piece->out.begin)
             continue;
-        if (!piece->recomputed.bytes && run_piece(tap, piece, error) != STATUS_OK)
+        if (!tap->recomputed.bytes && run_piece(tap, error) != STATUS_OK)
             return STATUS_FAILED;
-        if (compare_row(tap, &piece->recomputed, y, (const unsigned char *)rows + i * pitch, error) !=
-            STATUS_OK)
+        if (compare_row(tap, y, (const unsigned char *)rows + i * pitch, error) != STATUS_OK)
             return STATUS_FAILED;
         if (is_image && y + 1 == piece->out.end) {
-            piece_free(piece, tap->in_pages);
-            tap->current++;
+            free_inputs(tap, tap->current);
+            samples_free(&tap->recomputed);
             tap->position = 0;
+            tap->current++;
         }
     }
+    tap->out_row += (int)count;
     return writer_write(tap->page->writer, rows, pitch, count, error);
 }
 
@@ -275,10 +255,15 @@ static enum status tap_end_page(void *context, struct error *error)
 
 enum status verify_page(struct verifier *verifier, const struct page *page, struct error *error)
 {
-    struct page_tap tap = {.verifier = verifier, .page = page};
+    const struct plan *plan = page->plan;
+    const struct shape *in = &plan->shapes[0];
+    const struct plan_request request = {
+        .chain = plan->chain, .input = *in, .in = plan->in, .out = plan->out, .converted = plan->converted};
+    struct page_tap tap = {.verifier = verifier,
+                           .page = page,
+                           .in_pages = in->kind == KIND_IMAGE ? 1 : (size_t)coefficients_page_count(in)};
     const struct memory_source source = {&tap, tap_read, tap_next_page};
     const struct memory_sink sink = {&tap, tap_begin_page, tap_write, tap_end_page};
-    const struct plan *plan = page->plan;
     const char *name = reader_name(page->reader);
     struct page tapped = *page;
     tapped.reader = NULL;
@@ -286,14 +271,7 @@ enum status verify_page(struct verifier *verifier, const struct page *page, stru
     /* --align and --stack treat the input of a merge differently. */
     verifier->run.is_merged = page->run->is_merged;
     verifier->run.input = page->run->input;
-    tap.in_pages = plan->shapes[0].kind == KIND_IMAGE ? 1 : coefficients_page_count(&plan->shapes[0]);
-    enum status status = plan_make(&tap.plan,
-                                   &(struct plan_request){.chain = plan->chain,
-                                                          .input = plan->shapes[0],
-                                                          .in = plan->in,
-                                                          .out = plan->out,
-                                                          .converted = plan->converted},
-                                   &verifier->run, error);
+    enum status status = plan_make(&tap.plan, &request, &verifier->run, error);
     if (status == STATUS_OK)
         status = draw_pieces(&tap, error);
     if (status == STATUS_OK)
@@ -305,8 +283,10 @@ enum status verify_page(struct verifier *verifier, const struct page *page, stru
     reader_close(tapped.reader);
     writer_close(tapped.writer);
     for (size_t i = 0; i < tap.count; i++)
-        piece_free(&tap.pieces[i], tap.in_pages);
+        free_inputs(&tap, i);
+    free(tap.inputs);
     free(tap.pieces);
+    samples_free(&tap.recomputed);
     plan_free(&tap.plan);
     run_trim(&verifier->run);
     return status;

@@ -101,6 +101,18 @@ def test_wrong_sample_is_found(folder, rng, chain, wrong_sample):
         check_found(folder, {**env, **seed, "WRONG": "raster"}, chain, "out.png")
 
 
+def test_every_slice_is_verified(folder, rng, wrong_sample):
+    """Also the last one, which has fewer rows."""
+    write_input(folder, rng, "uint8", 1)
+    rows = harness.read_tiff(folder / "in.tif").shape[0] % 20 or 20
+    env = {**wrong_sample, "CLIMG_SLICE": "20", "WRONG_NOTE": str(folder / "note"), "WRONG_SEED": str(rng.integers(2**31)),
+           "WRONG_ROWS": str(rows), "WRONG_CHANNELS": "1", "WRONG_BYTES": "1"}
+    launches = count_launches(folder, env, ["--blur", "2"], "out.png")
+    assert launches > 3
+    for at in range(2 * launches):  # those of the second computation, too
+        check_found(folder, {**env, "WRONG": "raster", "WRONG_AT": str(at)}, ["--blur", "2"], "out.png")
+
+
 def test_place_and_values_are_true(folder, rng, wrong_sample):
     env = {**wrong_sample, "CLIMG_SLICE": "100000", "WRONG_NOTE": str(folder / "note"), "WRONG": "planes",
            "WRONG_SEED": str(rng.integers(2**31)), "WRONG_AT": "0"}
