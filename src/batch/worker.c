@@ -56,19 +56,15 @@ bool worker_begin_open(struct worker *worker)
     return is_opening;
 }
 
-/* Sets the memory limits of the run and the verifier by the worker's share. With --verify each gets half of
- * the host memory, rounded up: a limit of 1 must not become 0, which means no limit. */
+/* Sets the memory limits of the run by the worker's share. With --verify the run and the verifier get half of
+ * the host memory each, rounded up: a limit of 1 must not become 0, which means no limit. */
 static void set_limits(struct worker *worker)
 {
     const uint64_t memory = worker->share.memory_limit;
-    struct run_limits *limits = &worker->run.limits, *verifier_limits = &worker->verifier.run.limits;
+    struct run_limits *limits = &worker->run.limits;
     limits->device = worker->device.memory / (cl_ulong)worker->share.workers;
     limits->host_halved = worker->context->settings->verify.share > 0;
     limits->host = limits->host_halved ? memory - memory / 2 : memory;
-    if (worker->verifier.open) {
-        verifier_limits->device = limits->device;
-        verifier_limits->host = limits->host;
-    }
 }
 
 /* Opens the device, or a share of the leader's, and initialises the run. */

@@ -268,6 +268,7 @@ enum status verify_page(struct verifier *verifier, const struct page *page, stru
     struct page tapped = *page;
     tapped.reader = NULL;
     tapped.writer = NULL;
+    verifier->run.limits = page->run->limits; /* a repeated job has smaller ones */
     /* --align and --stack treat the input of a merge differently. */
     verifier->run.is_merged = page->run->is_merged;
     verifier->run.input = page->run->input;

@@ -26,7 +26,7 @@
 
 enum { MAX_PLATFORMS = 16, MAX_DEVICES = 64 };
 
-/* All devices, by their number in --list-devices. */
+/* All devices, by their number in --list-devices. 77 kB, on the stack. */
 struct device_table {
     struct device entries[MAX_DEVICES];
     int count;
@@ -339,19 +339,18 @@ void device_select_drivers(const struct settings *settings, const struct workloa
 enum status device_choose(const char *name, const struct environment *environment, struct device *device,
                           struct error *error)
 {
+    struct device_table table;
     memset(device, 0, sizeof *device);
-    struct device_table *table = allocate(sizeof *table, "the list of devices", error);
-    enum status status = table ? find_devices(table, environment, error) : STATUS_FAILED;
-    const int index = status == STATUS_OK ? match_device(table, name) : -1;
-    if (index >= 0)
-        *device = table->entries[index];
-    else if (status == STATUS_OK)
-        status = fail_no_device(name, error);
-    if (status == STATUS_OK && startup.verbose && !device_is_exact(device))
+    if (find_devices(&table, environment, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const int index = match_device(&table, name);
+    if (index < 0)
+        return fail_no_device(name, error);
+    *device = table.entries[index];
+    if (startup.verbose && !device_is_exact(device))
         fprintf(stderr, "climg: %s: results may differ from those of other devices in the last bit\n",
                 device->name);
-    free(table);
-    return status;
+    return STATUS_OK;
 }
 
 /* Resolves names that are separated by commas, in their order. */
@@ -378,29 +377,26 @@ static enum status list_named(const struct device_table *table, const char *name
 enum status device_resolve_list(const char *name, const struct environment *environment, int **numbers,
                                 int *count, struct error *error)
 {
-    struct device_table *table = allocate(sizeof *table, "the list of devices", error);
-    enum status status = table ? find_devices(table, environment, error) : STATUS_FAILED;
+    struct device_table table;
     *count = 0;
     *numbers = NULL;
-    if (status == STATUS_OK) {
-        *numbers = allocate_zeroed((size_t)table->count, sizeof **numbers, "the list of devices", error);
-        status = *numbers ? STATUS_OK : STATUS_FAILED;
-    }
-
-    if (status == STATUS_OK && strcasecmp(name, "all") == 0) {
-        for (int i = 0; i < table->count; i++)
-            if (device_rank(&table->entries[i]) == device_rank(&table->entries[best_index(table, NULL)]))
+    if (find_devices(&table, environment, error) != STATUS_OK)
+        return STATUS_FAILED;
+    *numbers = allocate_zeroed((size_t)table.count, sizeof **numbers, "the list of devices", error);
+    if (!*numbers)
+        return STATUS_FAILED;
+    if (strcasecmp(name, "all") == 0) {
+        for (int i = 0; i < table.count; i++)
+            if (device_rank(&table.entries[i]) == device_rank(&table.entries[best_index(&table, NULL)]))
                 (*numbers)[(*count)++] = i;
-    } else if (status == STATUS_OK) {
-        /* Try the whole name first: a device's name may contain a comma. */
-        const int whole = match_device(table, name);
-        if (whole >= 0)
-            (*numbers)[(*count)++] = whole;
-        else
-            status = list_named(table, name, *numbers, count, error);
+        return STATUS_OK;
     }
-    free(table);
-    return status;
+    /* Try the whole name first: a device's name may contain a comma. */
+    const int whole = match_device(&table, name);
+    if (whole < 0)
+        return list_named(&table, name, *numbers, count, error);
+    (*numbers)[(*count)++] = whole;
+    return STATUS_OK;
 }
 
 /* Returns the kind of device for --list-devices. */
@@ -489,29 +485,27 @@ static void put_device(struct json_writer *out, const struct device_table *table
 
 enum status device_list(const struct environment *environment, bool json, FILE *out, struct error *error)
 {
-    struct device_table *table = allocate(sizeof *table, "the list of devices", error);
-    bool allowed[MAX_DEVICES];
-    if (!table)
-        return STATUS_FAILED;
-    enum status status = find_devices(table, environment, error);
-    if (status == STATUS_OK)
-        find_allowed(table, allowed);
-    const int automatic = status == STATUS_OK ? best_index(table, allowed) : -1;
+    struct device_table table;
     struct json_writer writer = {.out = out};
-    if (status == STATUS_OK && json)
+    bool allowed[MAX_DEVICES], has_gpu = false;
+    if (find_devices(&table, environment, error) != STATUS_OK)
+        return STATUS_FAILED;
+    find_allowed(&table, allowed);
+    const int automatic = best_index(&table, allowed);
+    if (json)
         json_begin(&writer, NULL, '[');
-    for (int i = 0; i < table->count && status == STATUS_OK; i++) {
+    for (int i = 0; i < table.count; i++) {
+        has_gpu = has_gpu || device_rank(&table.entries[i]) == RANK_GPU;
         if (json)
-            put_device(&writer, table, i, automatic);
+            put_device(&writer, &table, i, automatic);
         else
-            print_device(out, table, i, automatic);
+            print_device(out, &table, i, automatic);
     }
-    if (status == STATUS_OK && json) {
+    if (json) {
         json_end(&writer, ']');
         fputc('\n', out);
-    } else if (status == STATUS_OK && device_rank(&table->entries[best_index(table, NULL)]) < RANK_GPU) {
+    } else if (!has_gpu) {
         fprintf(out, "no GPU: %s\n", gpu_advice);
     }
-    free(table);
-    return status;
+    return STATUS_OK;
 }

@@ -62,11 +62,10 @@ static void each_library(const struct environment *environment,
         return;
 
     /* Visit the libraries of OCL_ICD_FILENAMES. */
-    const char *list = environment->icd_filenames ? environment->icd_filenames : "";
-    for (size_t length; *list; list += length + (list[length] == ':')) {
-        length = strcspn(list, ":");
-        snprintf(library, sizeof library, "%.*s", (int)length, list);
-        if (length > 0)
+    struct word word;
+    for (const char *list = environment->icd_filenames; text_next_word(&list, ':', &word);) {
+        snprintf(library, sizeof library, "%.*s", (int)word.length, word.start);
+        if (library[0])
             visit(context, library);
     }
 
