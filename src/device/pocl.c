@@ -56,9 +56,8 @@ static bool make_usable(const char *path)
     struct stat info;
     struct statvfs disk;
     char copy[PATH_MAX];
-    if (strlen(path) >= sizeof copy)
+    if (snprintf(copy, sizeof copy, "%s", path) >= PATH_MAX)
         return false;
-    strcpy(copy, path);
     try_folders_above(copy);
     mkdir(path, 0700); /* private, as its files are executed */
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
