@@ -181,6 +181,48 @@ static enum status check_claims(const struct claim_set *set, const struct claim 
                : fail(error, STATUS_USAGE, "%s: is also the input; --in-place replaces it", job->output);
 }
 
+/* ---------------------------------------------------------------- outputs that may be inputs */
+
+/* True if climg may have made the file: its text Software says so, or its format holds no texts. */
+static bool is_made_by_climg(const char *path)
+{
+    const struct format *format = format_by_content(path);
+    size_t size;
+    if (format && !format->holds.texts)
+        return true;
+    char *bytes = file_read_whole(path, &size);
+    const bool is_found = bytes && memmem(bytes, size, "climg ", strlen("climg ")) != NULL;
+    free(bytes);
+    return is_found;
+}
+
+enum status conflicts_check_output(const struct command *command, bool is_merged, struct error *error)
+{
+    struct stat info;
+    const bool may_be_input = command->output_may_be_input;
+    if (!(may_be_input || command->output_after_input) || command->settings.yes ||
+        stat(command->output, &info) != 0 || !S_ISREG(info.st_mode) ||
+        (!may_be_input && is_made_by_climg(command->output)))
+        return STATUS_OK;
+    if (is_merged)
+        return fail(
+            error, STATUS_USAGE,
+            "no output is named; name a file after the stages, such as out.png (%s exists, and counts as "
+            "an input)",
+            command->output);
+    const bool has_stage = command->chain.count > 0;
+    if (!may_be_input)
+        return fail(error, STATUS_USAGE,
+                    "%s: exists, follows an input and was not made by climg; to overwrite it, name it after "
+                    "the %s or by --output, or add --yes",
+                    command->output, has_stage ? "stages" : "options");
+    return fail(error, STATUS_USAGE,
+                "%s: exists and comes before %s, like an input; to overwrite it, name it %s or by --output, "
+                "or add --yes",
+                command->output, has_stage ? "the first stage" : "an option",
+                has_stage ? "after the stages" : "last");
+}
+
 /* ---------------------------------------------------------------- auxiliary outputs */
 
 void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_OUTPUTS])

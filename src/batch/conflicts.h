@@ -34,6 +34,12 @@ void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_O
 enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const struct command *command,
                             struct error *error);
 
+/* Fails with STATUS_USAGE if the output file exists and a shell pattern such as *.jpg may have named it: with
+ * `a.jpg b.jpg --blur 2` always, with `--blur 2 a.jpg b.jpg` unless climg made the file, as the same command
+ * did before, or may have, as its format holds no texts. --yes permits both. With `is_merged`, all inputs
+ * become one output. */
+enum status conflicts_check_output(const struct command *command, bool is_merged, struct error *error);
+
 /* Fails with STATUS_USAGE if the file of --report, --trace, --timing or a stage is named like an image. In
  * "--report out.png" out.png is probably the output, and the name of the report is missing. */
 enum status conflicts_check_names(const struct command *command, struct error *error);

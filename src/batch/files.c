@@ -413,28 +413,6 @@ static bool is_folder(const char *path)
     return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Fails if the output exists and comes before the first stage, or without one before an option: the shell may
- * have expanded a pattern to two files, and the second one must not be overwritten. */
-static enum status check_output(const struct command *command, bool is_merged, struct error *error)
-{
-    struct stat info;
-    if (!command->output_may_be_input || command->settings.yes || stat(command->output, &info) != 0 ||
-        !S_ISREG(info.st_mode))
-        return STATUS_OK;
-    if (is_merged)
-        return fail(
-            error, STATUS_USAGE,
-            "no output is named; name a file after the stages, such as out.png (%s exists, and counts as "
-            "an input)",
-            command->output);
-    const bool has_stage = command->chain.count > 0;
-    return fail(error, STATUS_USAGE,
-                "%s: exists and comes before %s, like an input; to overwrite it, name it %s or by --output, "
-                "or add --yes",
-                command->output, has_stage ? "the first stage" : "an option",
-                has_stage ? "after the stages" : "last");
-}
-
 /* Fails for a command such as `climg -r tree/ web/ --resize 800x --in-place`, where web/ probably is the
  * output. */
 static enum status check_in_place(const struct command *command, struct error *error)
@@ -464,12 +442,12 @@ static enum status decide_output(struct job_list *list, const struct command *co
         list->is_stack = true;
         list->output_is_directory = path_ends_in_slash(list->output) || is_folder(list->output);
         if (!list->output_is_directory)
-            return check_output(command, true, error);
+            return conflicts_check_output(command, true, error);
         return fail(error, STATUS_USAGE, "%s: is a folder, and --%s makes one file of all inputs; name that",
                     list->output, command->chain.steps[merge].stage->name);
     }
     if (list->output_is_directory || !list->several)
-        return check_output(command, false, error);
+        return conflicts_check_output(command, false, error);
     /* There is one input, a folder: the parser rejects several for stdout or a file. */
     if (strcmp(list->output, "-") == 0)
         return fail(error, STATUS_USAGE, "%s: is a folder; name an output folder, too", input);

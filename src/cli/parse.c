@@ -314,6 +314,11 @@ static void assign_positionals(const struct parser *parser, struct command *comm
     command->output_may_be_input =
         last_is_output && (parser->has_stage ? count <= parser->before_stages
                                              : command->output != parser->argv[parser->argc - 1]);
+    int at = 1;
+    while (at < parser->argc && parser->argv[at] != command->output)
+        at++;
+    command->output_after_input = last_is_output && count > 1 && parser->argv[1] != command->inputs[0] &&
+                                  parser->argv[at - 1] == command->inputs[count - 2];
     if (count == 0 && !has_list)
         command->inputs[0] = "-";
 }

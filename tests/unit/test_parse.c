@@ -340,6 +340,16 @@ static void assert_may_be_input(const char *text, bool expected)
     command_free(&command);
 }
 
+/* True if the last file directly follows an input, after a stage or option. */
+static void assert_after_input(const char *text, bool expected)
+{
+    struct line line;
+    struct command command;
+    parse(&line, &command, text);
+    assert_int_equal(command.output_after_input, expected);
+    command_free(&command);
+}
+
 static void outputs_before_the_first_stage(void **state)
 {
     (void)state;
@@ -350,6 +360,14 @@ static void outputs_before_the_first_stage(void **state)
     assert_may_be_input("a|b", false);
     assert_may_be_input("a|b|--invert|-o|c", false);
     assert_may_be_input("a|b|--invert|--in-place", false);
+    assert_after_input("--invert|a|b", true);
+    assert_after_input("--invert|a|b|c|-v", true);
+    assert_after_input("-v|a|b", true);
+    assert_after_input("a|b", false);
+    assert_after_input("a|--invert|b", false);
+    assert_after_input("--invert|a|-v|b", false);
+    assert_after_input("--invert|a|b|-o|c", false);
+    assert_after_input("--invert|a|b|--in-place", false);
 }
 
 /* A word that would do as the value of the option before it, and is no file. */

@@ -4,8 +4,15 @@ cp "$SAMPLES/scene.png" b.png
 climg *.png --scale 1/2
 echo $?
 cmp b.png "$SAMPLES/scene.png"
-climg --scale 1/2 a.png b.png
+# Also after the stages or options, unless climg made it, or --yes permits it.
+climg --scale 1/2 *.png
+climg --stack max *.png
+climg --strip *.png
+cmp b.png "$SAMPLES/scene.png" && climg --scale 1/2 a.png b.png --yes && climg --scale 1/4 a.png b.png
 cp "$SAMPLES/scene.png" b.png
+climg --stack max a.png a.png -o new.png && climg --stack max a.png a.png new.png
+climg "$SAMPLES/zoneplate.png" new.pgm && climg --invert "$SAMPLES/zoneplate.png" new.pgm
+rm new.png new.pgm
 climg a.png --scale 1/2 b.png
 cp "$SAMPLES/scene.png" b.png
 climg a.png b.png --scale 1/2 --yes
