@@ -56,12 +56,17 @@ static const struct writer_class writer_class = {.size = sizeof(struct memory_wr
                                                  .write = memory_write,
                                                  .end_page = memory_end_page};
 
-const struct format memory_io = {
-    .name = "rows in memory",
-    .holds =
-        {.types = ~0u, .channels = CHANNELS_ALL, .masks = true, .pages = true, .texts = true, .video = true},
-    .reader = &reader_class,
-    .writer = &writer_class};
+const struct format memory_io = {.name = "rows in memory",
+                                 .holds = {.types = ~0u,
+                                           .channels = CHANNELS_ALL,
+                                           .masks = true,
+                                           .pages = true,
+                                           .video = true,
+                                           .texts = true,
+                                           .tags = true,
+                                           .cicp = true},
+                                 .reader = &reader_class,
+                                 .writer = &writer_class};
 
 enum status memory_reader(const char *name, const struct image_info *first,
                           const struct memory_source *source, struct reader **reader, struct error *error)

@@ -136,20 +136,17 @@ static void update_tags(struct metadata *metadata, const struct change *change)
 /* ---------------------------------------------------------------- colours, and all metadata */
 
 /* Gray output: a profile or cICP of RGB is replaced by a gray profile, or dropped if there is none. Colour
- * output: a gray profile is dropped. cICP is also dropped after new_geometry, or with another number of
- * channels. */
+ * output: a gray profile or cICP is dropped. */
 static enum status update_colours(struct metadata *metadata, const struct change *change, struct error *error)
 {
     const bool was_gray = change->in_channels <= 2, is_gray = change->out_channels <= 2;
-    const bool loses_cicp =
-        metadata->has_cicp && (change->new_geometry || change->in_channels != change->out_channels);
+    const bool loses_cicp = metadata->has_cicp && was_gray != is_gray;
     const struct colour_space *space;
     struct error ignored;
     if (change->space != NULL) /* metadata_set_space replaces all of it */
         return STATUS_OK;
     if (loses_cicp)
         metadata_leave_out(metadata, "cICP");
-    metadata->has_cicp = metadata->has_cicp && !change->new_geometry;
     const bool is_of_rgb = metadata->has_cicp ? !was_gray : icc_is_for(&metadata->icc, 3);
     if (is_gray && is_of_rgb && colour_space_of_file(metadata, 3, &space, &ignored) == STATUS_OK &&
         space != NULL) {

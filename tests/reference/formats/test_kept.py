@@ -30,9 +30,11 @@ CICP = [("cICP", bytes([9, 16, 0, 1]))]
 
 
 @pytest.mark.parametrize("args, output, kept", [([], "out.png", CICP), (["--blur", "1"], "out.png", CICP), (["--strip"], "out.png", CICP),
-                                                (["--gray"], "out.png", []), ([], "out.ppm", [])])
+                                                (["--gray"], "out.png", []), ([], "out.ppm", []), (["--wavelet", "--mosaic"], "out.png", CICP), (["--stack", "mean"], "out.png", CICP),
+                                                (["--rotate", "9", "--stack", "max"], "out.png", CICP)])
 def test_cicp(tmp_path, args, output, kept):
-    """It says how values are shown, and stays while there are as many channels. TIFF, JPEG and WebP get a profile: test_profile.py."""
+    """It says how values are shown, and stays while the colours do, also if alpha is added, as by --stack for pixels that no picture
+    covers. TIFF, JPEG and WebP get a profile: test_profile.py."""
     pngfile.write_png(tmp_path / "in.png", np.zeros((8, 8, 3), np.uint8), chunks=CICP)
     said = harness.run("-v", tmp_path / "in.png", *args, tmp_path / output).err
     assert ("left out: cICP\n" in said) == (not kept)
