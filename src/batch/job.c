@@ -218,8 +218,10 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
     job->is_copied = status == STATUS_OK && job_keeps_coding(job, worker) && job->chain.count == 0 &&
                      !settings->strip && !settings->progressive;
     /* A mosaic that the chain got besides the user's stages makes a picture of coefficients. */
-    const char *loss = reader_info(job->reader)->metadata.is_animation
+    const struct metadata *metadata = &reader_info(job->reader)->metadata;
+    const char *loss = metadata->is_animation
                            ? "is an animation, of which --in-place would keep only one picture"
+                       : metadata->has_video ? "is a motion photo, whose video --in-place would lose"
                        : job->pyramid && job->chain.count > worker->context->chain->count
                            ? "has the coefficients of a transform, of which --in-place would make a picture"
                            : NULL;

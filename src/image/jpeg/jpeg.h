@@ -198,6 +198,18 @@ void jpeg_leave_out(struct image_info *info);
 
 /* ---------------- reader.c, turn.c */
 
+struct jpeg_reader {
+    struct reader base; /* must be first */
+    struct jpeg_session session;
+    struct jpeg_segments segments;
+};
+
+/* After `session`, the reader's or another one of its file, has read the first picture: searches the bytes
+ * after the end marker for companions, and warns in the reader's `trailing` of those that the header does not
+ * announce. Reads up to JPEG_BUFFER_SIZE bytes of a regular file, but of a pipe only those that are in the
+ * buffer, as its writer may keep it open. */
+void jpeg_check_companions(struct jpeg_session *session, struct jpeg_reader *reader);
+
 extern const struct reader_class jpeg_reader_class;
 
 /* Member of struct format: moves the coefficients of the input to the output. `inverse_map` maps positions of

@@ -20,12 +20,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct jpeg_reader {
-    struct reader base; /* must be first */
-    struct jpeg_session session;
-    struct jpeg_segments segments;
-};
-
 /* Step of jpeg_session_run: reads the header, describes the picture and computes the memory for decoding. */
 static enum status jpeg_parse_header(void *context, struct error *error)
 {
@@ -177,26 +171,29 @@ static enum status jpeg_read(struct reader *base, void *data, size_t pitch, uint
     return status;
 }
 
-/* Searches the bytes after the end marker for pictures and videos: up to JPEG_BUFFER_SIZE bytes of a regular
- * file, but of a pipe only those that are in the buffer, as its writer may keep it open. */
-static void jpeg_check_trailing_data(struct reader *base)
+void jpeg_check_companions(struct jpeg_session *session, struct jpeg_reader *reader)
 {
-    struct jpeg_reader *reader = (struct jpeg_reader *)base;
-    struct jpeg_session *session = &reader->session;
+    FILE *const opened = reader->base.file;
     struct stat file;
     if (!session->complete || session->ended || session->has_no_end)
         return;
     const size_t have = session->source.bytes_in_buffer;
     size_t more = 0;
     memmove(session->buffer, session->source.next_input_byte, have);
-    if (fstat(fileno(base->file), &file) == 0 && S_ISREG(file.st_mode))
-        more = fread(session->buffer + have, 1, JPEG_BUFFER_SIZE - have, base->file);
+    if (fstat(fileno(opened), &file) == 0 && S_ISREG(file.st_mode))
+        more = fread(session->buffer + have, 1, JPEG_BUFFER_SIZE - have, opened);
     const struct jpeg_companions *announced = &reader->segments.companions; /* the header warned of them */
     struct jpeg_companions found = jpeg_companions_find(session->buffer, have + more);
     /* The header may have an index of further pictures. If it lists none, a JPEG here is only a preview. */
     found.pictures = found.pictures && !announced->has_index;
     if (!announced->gain_map && !announced->video && !announced->pictures)
-        jpeg_companions_warn(&found, &base->trailing);
+        jpeg_companions_warn(&found, &reader->base.trailing);
+}
+
+static void jpeg_check_trailing_data(struct reader *base)
+{
+    struct jpeg_reader *reader = (struct jpeg_reader *)base;
+    jpeg_check_companions(&reader->session, reader);
 }
 
 static void jpeg_close_reader(struct reader *base)

@@ -278,6 +278,7 @@ enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg
     for (size_t i = 0; xmp != NULL && i < sizeof videos / sizeof videos[0]; i++)
         companions->video = companions->video || strstr(xmp, videos[i]) != NULL;
     jpeg_companions_warn(companions, metadata);
+    metadata->has_video = companions->video;
 
     /* JFIF's resolution. 1:1 without a unit means that it is unknown. */
     static const double per_metre[] = {1 /* no unit */, 1 / 0.0254 /* inch */, 100 /* centimetre */};

@@ -211,6 +211,7 @@ enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct
     move->done = status == STATUS_OK && job.from != NULL;
     if (move->done) {
         jpeg_session_warn_missing_end(&job.in, &reader->trailing);
+        jpeg_check_companions(&job.in, (struct jpeg_reader *)reader);
         status = jpeg_make_exif(&info->metadata, &job.exif, error);
         if (status == STATUS_OK)
             status = jpeg_session_open_write(&job.out, writer->output.file, error);

@@ -77,6 +77,7 @@ struct metadata {
     bool has_cicp;
     unsigned char cicp[4]; /* PNG's cICP: numbers of ITU-T H.273 */
     bool is_animation;     /* only its first picture is read */
+    bool has_video;        /* a motion photo: a video follows the picture, and is not read */
     double gamma;          /* PNG's gAMA, such as 0.45455; 0: absent */
     bool has_chromaticities;
     double chromaticities[8]; /* white x y, red x y, green x y, blue x y (PNG's cHRM) */
