@@ -6,6 +6,7 @@
  * namespace: xmlns:tiff="http://ns.adobe.com/tiff/1.0/". */
 #include "image/metadata/metadata.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The changes after which a property is removed. */
@@ -13,6 +14,7 @@ enum xmp_reason {
     XMP_ALWAYS,     /* any: it is not true of any output */
     XMP_REORIENTED, /* pixels were turned by the orientation */
     XMP_MOVED,      /* pixels moved */
+    XMP_REFRAMED,   /* a place in parts of width and height is no longer the same: not after --resize */
     XMP_RECOLOURED, /* colours were converted, or became gray */
     XMP_PROCESSED,  /* stages changed the picture */
 };
@@ -31,6 +33,17 @@ static const struct xmp_property {
     {"http://ns.adobe.com/tiff/1.0/", "tiff", "YResolution", "XMP's resolution", XMP_MOVED},
     {"http://ns.adobe.com/exif/1.0/", "exif", "PixelXDimension", "XMP's size", XMP_MOVED},
     {"http://ns.adobe.com/exif/1.0/", "exif", "PixelYDimension", "XMP's size", XMP_MOVED},
+    {"http://ns.adobe.com/exif/1.0/", "exif", "SubjectArea", "the place of XMP's subject", XMP_MOVED},
+    {"http://ns.adobe.com/exif/1.0/", "exif", "SubjectLocation", "the place of XMP's subject", XMP_MOVED},
+    /* Faces of Lightroom, digiKam and Picasa, of Windows, and regions of IPTC and ACDSee. */
+    {"http://www.metadataworkinggroup.com/schemas/regions/", "mwg-rs", "Regions", "XMP's regions",
+     XMP_REFRAMED},
+    {"http://ns.microsoft.com/photo/1.2/", "MP", "RegionInfo", "XMP's regions", XMP_REFRAMED},
+    {"http://iptc.org/std/Iptc4xmpExt/2008-02-29/", "Iptc4xmpExt", "ImageRegion", "XMP's regions",
+     XMP_REFRAMED},
+    {"http://ns.acdsee.com/regions/", "acdsee-rs", "Regions", "XMP's regions", XMP_REFRAMED},
+    /* The place of the picture on the sphere, in pixels of the original. */
+    {"http://ns.google.com/photos/1.0/panorama/", "GPano", "*", "XMP's panorama", XMP_REFRAMED},
     {"http://ns.adobe.com/exif/1.0/", "exif", "ColorSpace", "XMP's colour space", XMP_RECOLOURED},
     {"http://ns.adobe.com/photoshop/1.0/", "photoshop", "ICCProfile", "XMP's colour space", XMP_RECOLOURED},
     {"http://ns.adobe.com/xap/1.0/g/img/", "xmpGImg", "image", "the XMP thumbnail", XMP_PROCESSED},
@@ -156,6 +169,16 @@ static bool cut_property(char *xmp, const struct xmp_property *property)
     return has_cut;
 }
 
+/* True if one output pixel or more of the input's width or height was cut off, added or turned. */
+static bool is_reframed(const struct change *change)
+{
+    const struct affine *from = &change->from;
+    return change->new_geometry || !affine_is_upright(from) || fabs(from->x) > from->xx ||
+           fabs(from->y) > from->yy ||
+           fabs(from->x + from->xx * change->out_width - change->in_width) > from->xx ||
+           fabs(from->y + from->yy * change->out_height - change->in_height) > from->yy;
+}
+
 void xmp_update(struct metadata *metadata, const struct change *change)
 {
     /* A profile of RGB became one of gray (update_colours). */
@@ -164,6 +187,7 @@ void xmp_update(struct metadata *metadata, const struct change *change)
     const bool is_untrue[] = {[XMP_ALWAYS] = true,
                               [XMP_REORIENTED] = change->reoriented,
                               [XMP_MOVED] = change_moves(change),
+                              [XMP_REFRAMED] = is_reframed(change),
                               [XMP_RECOLOURED] = change->recoloured || has_new_profile,
                               [XMP_PROCESSED] = change->processed};
     const struct text_entry *xmp = metadata_find_text(metadata, XMP_KEY);

@@ -289,6 +289,31 @@ def test_xmp(tmp_path, rng, form, options, lost):
         assert (people in said) == bool(names & lost)
 
 
+PLACES = {"mwg-rs:Regions": "http://www.metadataworkinggroup.com/schemas/regions/", "MP:RegionInfo": "http://ns.microsoft.com/photo/1.2/",
+          "Iptc4xmpExt:ImageRegion": "http://iptc.org/std/Iptc4xmpExt/2008-02-29/", "acdsee-rs:Regions": "http://ns.acdsee.com/regions/",
+          "GPano:ProjectionType": "http://ns.google.com/photos/1.0/panorama/"}
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize("options, loses_regions", [
+    (["--blur", "1"], False), (["--scale", "1/2"], False), (["--resize", "33x"], False), (["--resize", "7x50,fit=exact"], False), (["--crop", "20x20"], True),
+    (["--flip", "h"], True), (["--rotate", "180"], True), (["--border", "9"], True), (["--auto-orient"], True), (["--stack", "max", "--crop", "59x30"], True)])
+def test_regions_of_xmp(tmp_path, rng, options, loses_regions):
+    """Faces are in parts of width and height, and those of EXIF's subject in pixels. Other properties of the same namespaces stay."""
+    regions = "".join(f'<{name} xmlns:{name.split(":")[0]}="{space}"><rdf:Bag><rdf:li>Bob</rdf:li></rdf:Bag></{name}>' for name, space in PLACES.items())
+    xmp = make_xmp("elements").replace("</rdf:Description>", f"{regions}<Iptc4xmpExt:PersonInImage xmlns:Iptc4xmpExt='{PLACES['Iptc4xmpExt:ImageRegion']}'>Bob</Iptc4xmpExt:PersonInImage>"
+                                       "<exif:SubjectArea>9</exif:SubjectArea></rdf:Description>")
+    orientation = 6 if "--auto-orient" in options else 1
+    harness.write_tiff(tmp_path / "in.tif", noise(rng, 41, 61, 3), extratags=[(274, "H", 1, orientation, True), (700, "B", len(xmp), xmp.encode(), True)])
+    said = harness.run(tmp_path / "in.tif", "-v", *options, tmp_path / "out.tif").err
+    made = harness.tiff_tags(tmp_path / "out.tif")[700].decode()
+    ElementTree.fromstring(made[made.index("<x:"):made.index("<?xpacket end")])
+    for name in PLACES:
+        assert (f"<{name}" in made) != loses_regions, name
+    assert ("XMP's regions" in said) == ("XMP's panorama" in said) == loses_regions and made.count("Bob") == (1 if loses_regions else 6)
+    assert ("SubjectArea" in made) == ("--blur" in options)
+
+
 def test_xmp_with_two_prefixes(tmp_path, rng):
     """Each Description may declare its own prefix of one namespace."""
     xmp = "<x>" + "".join(f'<r xmlns:{prefix}="{XMP_NAMES["tiff"]}" {prefix}:ImageWidth="60" {prefix}:Make="us"/>' for prefix in ("tiff", "t", "u")) + "</x>"
