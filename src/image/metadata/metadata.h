@@ -176,8 +176,9 @@ struct change {
 static inline bool change_moves(const struct change *change)
 {
     const struct affine *from = &change->from;
-    return change->in_width != change->out_width || change->in_height != change->out_height ||
-           !affine_is_upright(from) || from->xx != 1 || from->yy != 1 || from->x != 0 || from->y != 0;
+    return change->new_geometry || change->in_width != change->out_width ||
+           change->in_height != change->out_height || !affine_is_upright(from) || from->xx != 1 ||
+           from->yy != 1 || from->x != 0 || from->y != 0;
 }
 
 /* Updates the metadata of a chain's input for its output: sets orientation, width, height, resolutions and

@@ -143,7 +143,7 @@ bool description_is_caption(const struct metadata *metadata)
  * (emit_strip in image/tiff/writer.c). */
 static bool is_same_layout(const struct change *change)
 {
-    return !change_moves(change) && !change->new_geometry && change->in_pages == change->out_pages &&
+    return !change_moves(change) && change->in_pages == change->out_pages &&
            change->in_channels == change->out_channels && (change->out_pages == 1 || change->out_height > 1);
 }
 

@@ -114,7 +114,7 @@ const char *tiff_tag_name(const struct tiff_tag *tag)
 
 static void update_tags(struct metadata *metadata, const struct change *change)
 {
-    const bool moves = change->new_geometry || change_moves(change);
+    const bool moves = change_moves(change);
     const bool is_kept[] = {
         [KEEP_ALWAYS] = true,
         [KEEP_IF_UNPROCESSED] = !change->processed,

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import scipy.ndimage
 import tifffile
 from PIL import Image
 
@@ -220,14 +221,18 @@ def test_exif_sizes_follow(tmp_path, photo):
     assert folder[36867] == "2020:02:29 12:34:56"
 
 
-@pytest.mark.parametrize("stages, kept", [(["--blur", "1"], True), (["--scale", "1/2"], False), (["--rotate", "90"], False)], ids=str)
+@pytest.mark.parametrize("stages, kept", [(["--blur", "1"], True), (["--scale", "1/2"], False), (["--rotate", "90"], False), (["--align", "moved.png"], False)], ids=str)
 @pytest.mark.parametrize("order", ["MM", "II"])
-def test_place_of_the_subject(tmp_path, order, stages, kept):
-    """Cameras say it in pixels. What stands beside it stays."""
+def test_place_of_the_subject(tmp_path, monkeypatch, rng, order, stages, kept):
+    """Cameras say it in pixels. What stands beside it stays. --align moves pixels also if the size stays."""
+    monkeypatch.chdir(tmp_path)
+    scene = scipy.ndimage.gaussian_filter(noise(rng, 50, 70, 1), 2)
+    scene = (scene - scene.min()) * (255 // (scene.max() - scene.min()))
+    pngfile.write_png(tmp_path / "moved.png", scene[5:45, 3:63])
     exif = Image.Exif()
     exif.endian = ">" if order == "MM" else "<"
     exif[EXIF_FOLDER] = {36867: "2020:02:29 12:34:56", 37396: (48, 10, 20, 8), 41492: (48, 10), 42036: "lens"}
-    pngfile.write_png(tmp_path / "in.png", np.zeros((40, 60, 3), np.uint8), chunks=[("eXIf", exif.tobytes()[6:])])
+    pngfile.write_png(tmp_path / "in.png", scene[:40, :60], chunks=[("eXIf", exif.tobytes()[6:])])
     said = harness.run("-v", tmp_path / "in.png", *stages, tmp_path / "out.png").err
     exif = Image.Exif()
     exif.load(pngfile.read_png(tmp_path / "out.png").chunk("eXIf"))
