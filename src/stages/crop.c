@@ -27,7 +27,7 @@ static const struct option options[] = {
     BOX_SIZE(
         parse_part,
         "the size that is kept, in pixels or percent, and where it begins, counted from the top left; or "
-        "W:H, the largest part whose sides are like W to H"),
+        "W:H, the largest part of that ratio"),
     BOX_GRAVITY("the side or corner of the part if +X+Y is not given"),
     {.type = OPTION_END},
 };
@@ -101,10 +101,22 @@ static struct interval crop_rows(const void *params, const struct shape *in, str
     return (struct interval){out.begin + y, out.end + y};
 }
 
+/* True if the size is probably a ratio, as in --crop 16x9 of a photo. A square is probably meant as it is. */
+static bool crop_is_like_ratio(const struct crop *crop, const struct shape *in)
+{
+    enum { RATIO_MAX_SIDE = 21, SMALLEST_REDUCTION = 16 };
+    const struct length *width = &crop->box.width, *height = &crop->box.height;
+    return !crop->box.has_position && crop->box.ratio == 0 && !width->percent && !height->percent &&
+           width->number != height->number && fmax(width->number, height->number) <= RATIO_MAX_SIDE &&
+           fmin(in->width / width->number, in->height / height->number) >= SMALLEST_REDUCTION;
+}
+
 static enum status run_crop(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
     const struct affine affine = crop_map(params, &in->shape);
+    for (int i = 0; i < in->shape.images && crop_is_like_ratio(params, &in->shape); i++)
+        run_warn(run, i, "--crop WxH counts pixels; a ratio has a colon, as in 16:9");
     return move_image(run, &affine, in, out, error);
 }
 

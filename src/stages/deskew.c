@@ -56,11 +56,13 @@ const struct stage stage_deskew = {
     .brief = "make the lines of a page level",
     .manual =
         "Finds the angle of the lines of text and turns the page by it, to within 0.1 degrees for nearly all "
-        "pages. The size stays, and at the border the rule of --edge applies; --rotate auto keeps all of the "
-        "page instead, and --rotate auto,crop=inside none of the corners. A page that is level to 0.05 "
+        "pages. The size stays, and at the border the rule of --edge applies. --rotate auto enlarges the "
+        "canvas instead, so that all of the page is kept; --rotate auto,crop=inside cuts the empty corners "
+        "off. A page that is level to 0.05 "
         "degrees is not interpolated. -v and --report give the angle.\n\n"
         "A page without clear lines, such as an empty one or a photo, is not turned, and a warning says so. "
-        "Text may be dark or light, and the light uneven. Upside down or on its side is not noticed.\n\n"
+        "Text may be dark or light, and the light uneven. A page that is upside down or on its side stays "
+        "so.\n\n"
         "The picture is read twice; a pipe is first copied to a temporary file. If --deskew comes first, a "
         "JPEG is decoded at a reduced size to find the angle. Video is refused. By projection profiles: W. "
         "Postl, \"Detection of linear oblique structures and skew scan in digitized documents\", ICPR "

@@ -9,7 +9,7 @@
 static const struct option options[] = {
     BOX_SIZE(box_parse_canvas, "the size of the canvas, in pixels or percent of the picture, and where the "
                                "picture begins on it, counted from the top left; or W:H, the smallest canvas "
-                               "whose sides are like W to H"),
+                               "of that ratio"),
     CANVAS_COLOUR,
     BOX_GRAVITY("the side or corner of the picture if +X+Y is not given"),
     {.type = OPTION_END},

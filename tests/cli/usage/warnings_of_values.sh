@@ -13,6 +13,9 @@ for stage in "--threshold 0.5" "--threshold 0.01" "--levels 0,1" "--levels 0.1,0
     climg deep.tif $stage out.tif 2>&1 | sed "s/^/$stage: /"
     climg float.tif $stage out.tif
 done
+for size in 4x3 3x4 4x3+0+0 4x3,gravity=north 3x3 24x20 6x5 4:3; do
+    climg ramp.tif --crop $size out.tif 2>&1 | sed "s/^/$size: /"
+done
 for stage in "--threshold 0" "--threshold 1" "--threshold 50%" "--levels 0,255" "--levels 0,2" "--levels 0,100%" "--levels 5%,95%" "--levels 5%,0" "--negative=200,1" "--levels auto" \
     "--sharpen 0.01"; do
     climg ramp.tif $stage out.tif
