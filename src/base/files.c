@@ -283,8 +283,10 @@ enum status aux_close(FILE *file, const char *path, const char *what, struct err
 
 enum status text_flush(FILE *out, struct error *error)
 {
-    errno = EIO; /* in case ferror reports an earlier failure */
+    static int reason = EIO; /* of an earlier failure, whose reason ferror does not know */
+    errno = reason;
     if (fflush(out) == 0 && !ferror(out))
         return STATUS_OK;
+    reason = errno;
     return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
 }

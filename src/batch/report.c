@@ -275,7 +275,14 @@ static void print_warnings(struct results *results, const struct job *job, const
     struct word word;
     while (!results->settings->quiet && result->warnings[0] != '\0' && text_next_word(&cursor, '\n', &word)) {
         struct error line;
-        error_set(&line, "%s: warning: %.*s", job_input_name(job), (int)word.length, word.start);
+        const bool is_depth = results->several && word_equals(word, result->depth_warning);
+        if (is_depth && strstr(results->depth_warnings, result->depth_warning) != NULL)
+            continue;
+        error_set(&line, "%s: warning: %.*s%s", job_input_name(job), (int)word.length, word.start,
+                  is_depth ? "; this warning is printed once" : "");
+        if (is_depth)
+            text_add_item(results->depth_warnings, sizeof results->depth_warnings, "\n",
+                          result->depth_warning);
         results_print(results, &line);
     }
 }

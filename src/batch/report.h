@@ -38,9 +38,10 @@ struct results {
     struct progress progress; /* has its own lock */
 
     /* Protected by the worker pool's lock. */
-    size_t added, failed; /* number of results, and of failures among them, without left_out */
-    size_t left_out;      /* number of inputs of a stack that failed and were left out of it */
-    bool is_stopped;      /* the work ended after a failure that all other files would share */
+    size_t added, failed;               /* number of results, and of failures among them, without left_out */
+    size_t left_out;                    /* number of inputs of a stack that failed and were left out of it */
+    char depth_warnings[WARNINGS_SIZE]; /* those that were printed (result.h), one in each line */
+    bool is_stopped;                    /* the work ended after a failure that all other files would share */
     struct report_file report;
     bool is_report_incomplete; /* writing it failed, and this was printed */
     struct error last_failure; /* of the last job that failed, or of the first one that ended the work */

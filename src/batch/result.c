@@ -87,6 +87,7 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
                  sample_name(out), job->format->name,
                  is_wide ? "; --range MIN,MAX or --range auto maps values to full scale" : "");
         result_warn(result, text);
+        snprintf(result->depth_warning, sizeof result->depth_warning, "%s", text);
     }
 }
 

@@ -37,6 +37,7 @@ struct result {
     struct clipping clipping;
     bool conversion_clips;        /* the sample types of a page make clipping possible, even without stages */
     char warnings[WARNINGS_SIZE]; /* one in each line, without repetitions */
+    char depth_warning[160];      /* one of them: printed only once for all files; may be empty */
 
     /* Findings of stages on the first page. */
     struct noise_summary noise;

@@ -11,3 +11,10 @@ echo broken >in/b.png
 climg -j 1 in out
 echo $?
 ls out
+# A format that holds fewer bits concerns every file alike.
+for name in 1 2 3; do
+    mkdir -p deep
+    cp "$SAMPLES/gradient16.png" deep/$name.png
+done
+climg -j 1 deep --format webp out
+climg deep/1.png out/1.jpg

@@ -7,3 +7,5 @@ for option in "--info --measure" --check "--compare a.png"; do
     timeout 60 climg $option -j 1 a.png a.png a.png pipe >/dev/full
     echo $?
 done
+climg --check --report r a.png a.png >/dev/full # the report is made all the same
+echo $? $(wc -l <r)
