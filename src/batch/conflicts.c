@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wctype.h>
@@ -183,26 +184,29 @@ static enum status check_claims(const struct claim_set *set, const struct claim 
 
 /* ---------------------------------------------------------------- outputs that may be inputs */
 
-/* True if climg may have made the file: its text Software says so, or its format holds no texts. */
-static bool is_made_by_climg(const char *path)
+/* True if climg may have made the file: its text Software says so, or it has no place for texts. */
+static bool is_made_by_climg(const char *path, size_t size)
 {
     const struct format *format = format_by_content(path);
-    size_t size;
-    if (format && !format->holds.texts)
+    if (size == 0 || (format && !format->holds.texts))
         return true;
-    char *bytes = file_read_whole(path, &size);
-    const bool is_found = bytes && memmem(bytes, size, "climg ", strlen("climg ")) != NULL;
-    free(bytes);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    char *bytes = file >= 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+    const bool is_found = bytes != MAP_FAILED && memmem(bytes, size, "climg ", strlen("climg ")) != NULL;
+    if (bytes != MAP_FAILED)
+        munmap(bytes, size);
+    if (file >= 0)
+        close(file);
     return is_found;
 }
 
 enum status conflicts_check_output(const struct command *command, bool is_merged, struct error *error)
 {
     struct stat info;
-    const bool may_be_input = command->output_may_be_input;
-    if (!(may_be_input || command->output_after_input) || command->settings.yes ||
-        stat(command->output, &info) != 0 || !S_ISREG(info.st_mode) ||
-        (!may_be_input && is_made_by_climg(command->output)))
+    const bool may_be_input = command->output_may_be_input, has_stage = command->chain.count > 0;
+    if (command->settings.yes || stat(command->output, &info) != 0 || !S_ISREG(info.st_mode))
+        return STATUS_OK;
+    if (!may_be_input && (!command->output_after_input || is_made_by_climg(command->output, (size_t)info.st_size)))
         return STATUS_OK;
     if (is_merged)
         return fail(
@@ -210,15 +214,14 @@ enum status conflicts_check_output(const struct command *command, bool is_merged
             "no output is named; name a file after the stages, such as out.png (%s exists, and counts as "
             "an input)",
             command->output);
-    const bool has_stage = command->chain.count > 0;
     if (!may_be_input)
         return fail(error, STATUS_USAGE,
-                    "%s: exists, follows an input and was not made by climg; to overwrite it, name it after "
-                    "the %s or by --output, or add --yes",
+                    "%s: exists, follows an input and does not say that climg made it; name an output after the %s, such "
+                    "as out/, or add --yes to overwrite it",
                     command->output, has_stage ? "stages" : "options");
     return fail(error, STATUS_USAGE,
-                "%s: exists and comes before %s, like an input; to overwrite it, name it %s or by --output, "
-                "or add --yes",
+                "%s: exists and comes before %s, like an input; name an output %s, such as out/, or add --yes "
+                "to overwrite it",
                 command->output, has_stage ? "the first stage" : "an option",
                 has_stage ? "after the stages" : "last");
 }

@@ -76,9 +76,8 @@ enum status job_check_more(const struct job *job, struct error *error)
 {
     const struct capacity wanted = {.pages = true};
     if (job_is_stack_input(job) && !job->pyramid && !step_caps(job->merge_step).merges_pages)
-        return fail(
-            error, STATUS_FAILED,
-            "has several pages; choose one with --page N, or merge all, as by --stack mean,pages=yes");
+        return fail(error, STATUS_FAILED,
+                    "has several pages; choose one with --page N, or merge all: --stack MODE,pages=yes");
     if (job->pyramid)
         return fail(error, STATUS_FAILED, "damaged coefficient file: more pages than its description says");
     if (!format_holds(job->format, &wanted))

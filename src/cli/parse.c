@@ -14,6 +14,7 @@
 
 #include "image/format.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +46,13 @@ struct parser {
     size_t before_stages; /* number of positional arguments before the first stage */
     bool has_stage;
 
-    /* The preceding stage or option, if its optional value was left out; else `what` is "". */
+    /* The preceding stage or option, if it has no value, but may have one or is a flag; else `what` is "". */
     struct long_option unvalued_option;
+
+    /* A positional argument that is no file and follows an unvalued option, and why it is no value of that
+     * option. NULL: there is none. */
+    const char *stray;
+    struct error stray_reason;
 };
 
 /* Splits NAME[=VALUE] and looks the name up. */
@@ -146,16 +152,31 @@ static enum status set_global(struct parser *parser, const struct option *option
     return option_parse(option, what, value, &parser->command->settings, error);
 }
 
+/* Returns the last stage that has the key, or NULL. */
+static const struct stage *stage_of_key(const struct chain *chain, struct word key)
+{
+    for (size_t i = chain->count; i > 0; i--)
+        if (options_find(chain->steps[i - 1].stage->options, key) != NULL)
+            return chain->steps[i - 1].stage;
+    return NULL;
+}
+
 /* Parses "--NAME" or "--NAME=VALUE". */
 static enum status parse_long(struct parser *parser, const char *argument, struct error *error)
 {
     struct long_option option = read_long(argument + 2);
     if (option.stage != NULL)
         return add_stage(parser, &option, error);
+    const struct word key = {option.name, strlen(option.name)};
+    const struct stage *owner = stage_of_key(&parser->command->chain, key);
+    if (option.global == NULL && owner != NULL)
+        return fail(error, STATUS_USAGE, "%s is no option; write %s= after the value of --%s, with %s",
+                    option.what, option.name, owner->name,
+                    options_need_value(owner->options) ? "a comma" : "= or a comma");
     if (option.global == NULL)
         return fail(error, STATUS_USAGE, "unknown stage or option %s; %s", option.what,
                     suggest("--", option.name).text);
-    if (option.global->optional && option.attached == NULL)
+    if (option.attached == NULL && !option_needs_value(option.global))
         parser->unvalued_option = option;
     return set_global(parser, option.global, option.what, option.attached, error);
 }
@@ -187,7 +208,9 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
         enum status status = set_global(parser, option, letter_option.what, attached ? value : NULL, error);
         if (status != STATUS_OK || attached)
             return status;
-        if (option->optional)
+        if (option->type == OPTION_FLAG)
+            snprintf(letter_option.what, sizeof letter_option.what, "-%c (--%s)", *letter, option->name);
+        if (!option_needs_value(option))
             parser->unvalued_option = letter_option;
     }
     return STATUS_OK;
@@ -224,6 +247,16 @@ static enum status check_names(const struct command *command, struct error *erro
     return STATUS_OK;
 }
 
+/* Fails if an input is a stray argument, as in `climg in.png --denoise strong out.png`. */
+static enum status check_stray(const struct parser *parser, struct error *error)
+{
+    for (size_t i = 0; i < parser->command->input_count; i++)
+        if (parser->stray != NULL && parser->command->inputs[i] == parser->stray)
+            return fail(error, STATUS_USAGE, "%s: there is no such file; %s", parser->stray,
+                        parser->stray_reason.text);
+    return STATUS_OK;
+}
+
 /* True if the text is a valid value of the option. Otherwise *error has the reason. */
 static bool reads_as_value(const struct long_option *option, const char *text, struct error *error)
 {
@@ -257,6 +290,12 @@ static enum status take_positional(struct parser *parser, const struct long_opti
         if (sscanf(why.text, "%*[^;]; did you mean %63s", value) == 1 && strchr(value, '=') != NULL)
             return fail(error, STATUS_USAGE, "%s %s: there is no such file; did you mean %s=%s", option->what,
                         argument, option->what, value);
+        /* After an option a name is rather a file than a value, but hardly a number, as in -q 90. */
+        const bool takes_value = option->stage != NULL && options_primary(option->stage->options) != NULL;
+        if (isdigit((unsigned char)argument[0]) || (takes_value && strcmp(argument, "-") != 0)) {
+            parser->stray = argument;
+            parser->stray_reason = why;
+        }
     }
     parser->command->inputs[parser->positional_count++] = argument;
     return STATUS_OK;
@@ -341,16 +380,6 @@ static enum status check_chain(const struct command *command, struct error *erro
     return status;
 }
 
-/* Returns the last stage that has the key of a word KEY=VALUE; NULL if no stage has it. */
-static const struct stage *stage_of_key(const struct chain *chain, const char *word)
-{
-    const struct word key = {word, strcspn(word, "=")};
-    for (size_t i = chain->count; word[key.length] == '=' && i > 0; i--)
-        if (options_find(chain->steps[i - 1].stage->options, key) != NULL)
-            return chain->steps[i - 1].stage;
-    return NULL;
-}
-
 /* Fails if several inputs have one output that is no folder: stdout, or a file with an image's name. */
 static enum status check_output_folder(const struct command *command, struct error *error)
 {
@@ -362,12 +391,12 @@ static enum status check_output_folder(const struct command *command, struct err
     if (command->settings.files_from)
         return fail(error, STATUS_USAGE, "%s: the files of --files-from need an output folder; name one",
                     strcmp(command->output, "-") == 0 ? "standard output" : command->output);
-    /* Name the first input that does not exist: it may be a value that no option took, as in -q 90, or a key.
-     */
+    /* Name the first input that does not exist: it may be a key. */
     const char *absent = NULL;
     for (size_t i = 0; i < command->input_count; i++) {
         const char *input = command->inputs[i];
-        const struct stage *owner = stage_of_key(&command->chain, input);
+        const struct word key = {input, strcspn(input, "=")};
+        const struct stage *owner = input[key.length] == '=' ? stage_of_key(&command->chain, key) : NULL;
         if (strcmp(input, "-") == 0 || access(input, F_OK) == 0)
             continue;
         if (owner != NULL)
@@ -438,6 +467,8 @@ static enum status resolve(const struct parser *parser, struct error *error)
     /* Check names first: in `climg in.png blur 2 out/` the advice must be about blur, not about a folder. */
     if (status == STATUS_OK)
         status = check_names(command, error);
+    if (status == STATUS_OK)
+        status = check_stray(parser, error);
     if (status == STATUS_OK)
         status = check_output_folder(command, error);
     if (status == STATUS_OK)

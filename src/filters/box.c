@@ -7,8 +7,10 @@
 
 #include "base/text.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 /* Parses a length at *text and advances *text past it. Pixels must be whole numbers. */
 static bool read_length(const char **text, double most_percent, double most, struct length *length)
@@ -66,12 +68,14 @@ enum status box_parse_part(const char *text, void *field, struct error *error)
 
 enum status box_parse_canvas(const char *text, void *field, struct error *error)
 {
-    const char *rest = text;
+    const char *rest = text, *comma = strchr(text, ',');
     struct length pixels;
     if (read_box(text, BOX_MAX_PERCENT, BOX_MAX_SIDE, 1, field))
         return STATUS_OK;
     if (read_length(&rest, 0, BOX_MAX_SIDE, &pixels) && *rest == '\0')
         return fail(error, STATUS_USAGE, "not a size; --border %s adds pixels on every side", text);
+    if (comma != NULL && isalpha((unsigned char)comma[1]))
+        return fail(error, STATUS_USAGE, "did you mean %.*s,color=%s?", (int)(comma - text), text, comma + 1);
     return fail(error, STATUS_USAGE,
                 "expected WxH, WxH+X+Y (where the picture begins, from the left and the top), P%% or W:H, as "
                 "in 800x600+10+20, 120%% or 16:9, with sides up to %d",

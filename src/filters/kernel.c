@@ -39,12 +39,12 @@ static bool is_separator(char c)
     return c == ' ' || c == '\t' || c == ',' || c == '\r';
 }
 
-/* Fails at a text that is no number. The message mentions @FILE if it contains / or ;, which separate the
+/* Fails at a text that is no number. The message mentions @FILE if it contains /, ; or :, which separate the
  * rows of a matrix in other programs. */
 static enum status reject_number(const char *text, struct error *error)
 {
     const int length = (int)strcspn(text, " \t,\r\n");
-    const bool divides = strcspn(text, "/;") < (size_t)length;
+    const bool divides = strcspn(text, "/;:") < (size_t)length;
     return fail(error, STATUS_USAGE, "'%.*s' is not a number%s", length, text,
                 divides ? "; write a matrix into a file, one row per line, and use @FILE" : "");
 }

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void operand_print(FILE *file, const void *params)
 {
@@ -20,9 +21,12 @@ void operand_print(FILE *file, const void *params)
 enum status operand_check(void *params, struct error *error)
 {
     const struct operand *operand = params;
-    if (operand->path[0] != '\0' && strcmp(operand->path, "-") != 0)
-        return STATUS_OK;
-    return fail(error, STATUS_USAGE, "wants the name of a file");
+    double number;
+    if (operand->path[0] == '\0' || strcmp(operand->path, "-") == 0)
+        return fail(error, STATUS_USAGE, "wants the name of a file");
+    if (text_to_real(operand->path, &number) && access(operand->path, F_OK) != 0)
+        return fail(error, STATUS_USAGE, "there is no such file; --levels BLACK,WHITE works with numbers");
+    return STATUS_OK;
 }
 
 void operand_release(void *params)

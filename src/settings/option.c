@@ -53,18 +53,19 @@ enum status option_parse_number(const char *text, double *number, struct error *
     static const char *const units[] = {"px", "pixels", "deg", "degrees", "\xc2\xb0" /* a degree sign */};
     double value = 0, decimals = 0;
 
-    /* Reject common mistakes with advice: a unit; 0xSIGMA, as for ImageMagick's blur; a decimal comma. */
+    /* Reject common mistakes with advice: a unit; ImageMagick's RADIUSxSIGMA; a decimal comma. */
     const char *rest = text;
     const bool has_number = text_parse_real(&rest, &value);
     for (size_t i = 0; has_number && i < sizeof units / sizeof units[0]; i++)
         if (strcmp(rest, units[i]) == 0)
             return fail(error, STATUS_USAGE, "not a number alone; did you mean %.*s?", (int)(rest - text),
                         text);
-    if (strncmp(text, "0x", 2) == 0 && text_to_real(text + 2, &value))
-        return fail(error, STATUS_USAGE, "not a number alone; did you mean %s?", text + 2);
+    const char *const sigma = text + strspn(text, "0123456789.");
+    if (sigma > text && sigma[0] == 'x' && text_to_real(sigma + 1, &value))
+        return fail(error, STATUS_USAGE, "not a number alone; did you mean %s?", sigma + 1);
     if (has_number && rest[0] == ',' && isdigit((unsigned char)rest[1]) && text_to_real(rest + 1, &decimals))
         return fail(error, STATUS_USAGE, "not a number; decimals follow a dot");
-    return text_to_real(text, number) ? STATUS_OK : fail(error, STATUS_USAGE, "not a finite number");
+    return text_to_real(text, number) ? STATUS_OK : fail(error, STATUS_USAGE, "not a number");
 }
 
 static enum status parse_real(const struct option *option, const char *label, const char *text, void *field,
@@ -230,9 +231,9 @@ static void append_guess(const struct option *option, const char *text, struct e
         accept_guess(option, simple, error);
         return;
     }
-    /* bi -> bicubic. A choice of one letter is no guess: rec709 is not R. */
+    /* bi -> bicubic, r -> R; but rec709 is not R, and r not rec709. */
     while (isalpha((unsigned char)text[0]) && choices != NULL && text_next_word(&choices, '|', &word))
-        if (word.length > 1 &&
+        if ((word.length > 1) == (text[1] != '\0') &&
             strncasecmp(word.start, text, word.length < strlen(text) ? word.length : strlen(text)) == 0) {
             snprintf(simple, sizeof simple, "%.*s", (int)word.length, word.start);
             if (accept_guess(option, simple, error))
@@ -407,6 +408,11 @@ static enum status parse_key(struct value_parser *parser, const char *piece, siz
 {
     struct word key = {piece, length};
     const struct option *option = options_find(parser->table, key);
+    const struct option *primary = options_primary(parser->table);
+    if (option == NULL && primary != NULL && primary->value != NULL && strlen(primary->value) == length &&
+        strncasecmp(primary->value, piece, length) == 0)
+        return fail(error, STATUS_USAGE, "%s: %s is written without a key: %s%c%s", parser->what,
+                    primary->value, parser->what, primary->optional ? '=' : ' ', piece + length + 1);
     if (option == NULL) {
         char list[LIST_SIZE] = "";
         for (option = parser->table; option->type != OPTION_END; option++)

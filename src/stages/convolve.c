@@ -20,6 +20,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct convolve {
     const char *text;     /* as typed: lists of taps, or @FILE */
@@ -86,7 +87,10 @@ static enum status convolve_check(void *params, struct error *error)
     struct convolve *convolve = params;
     if (convolve->text[0] == '@')
         return convolve->text[1] ? STATUS_OK : fail(error, STATUS_USAGE, "@ wants a file name after it");
-    return kernel_parse(convolve->text, convolve->normalize, &convolve->kernel, error);
+    const enum status status = kernel_parse(convolve->text, convolve->normalize, &convolve->kernel, error);
+    if (status == STATUS_USAGE && access(convolve->text, F_OK) == 0)
+        return fail(error, STATUS_USAGE, "is a file; did you mean @%s?", convolve->text);
+    return status;
 }
 
 /* Reads the matrix from its file. */

@@ -61,7 +61,7 @@ static enum status parse_angle(const char *text, void *field, struct error *erro
 {
     struct angle angle = {.automatic = strcmp(text, "auto") == 0};
     enum status status = angle.automatic ? STATUS_OK : option_parse_number(text, &angle.degrees, error);
-    if (status != STATUS_OK && strcmp(error->text, "not a finite number") == 0)
+    if (status != STATUS_OK && strcmp(error->text, "not a number") == 0)
         return fail(error, STATUS_USAGE, "not an angle, nor auto; did you mean 90 (right) or -90 (left)?");
     if (status == STATUS_OK)
         *(struct angle *)field = angle;

@@ -59,7 +59,8 @@ static enum status parse_limit(const char *text, void *field, struct error *erro
         if (strcmp(text, method_words[method]) == 0)
             limit.method = method;
     if (limit.method == NUMBER && (!amount_parse(&text, &limit.amount) || *text != '\0'))
-        return fail(error, STATUS_USAGE, "not otsu, sauvola, niblack, wolf, a number or percent");
+        return fail(error, STATUS_USAGE, "not otsu, sauvola, niblack, wolf, a number or percent%s",
+                    strcmp(text, "auto") == 0 ? "; did you mean otsu?" : "");
     *(struct limit *)field = limit;
     return STATUS_OK;
 }

@@ -380,7 +380,12 @@ static void values_without_equals(void **state)
     refuse("-n|json|a|b", "-n json: write its value after =, as in -n=json");
     refuse("-qn|json|a|b", "-n json: write its value after =, as in -n=json");
     assert_files("a|--denoise|b", "a", "b", false);
-    assert_files("--denoise|-q|10", "10", "-", false);
+    refuse("--denoise|-q|10", "10: there is no such file; -q (--quiet) takes no value");
+    refuse("a|--denoise|strong|b.png",
+           "strong: there is no such file; --denoise strong: not a number from 0 to 255, nor auto");
+    refuse("a|--invert|5|b.png", "5: there is no such file; --invert takes no value");
+    assert_files("--invert|a|b", "a", "b", false);
+    assert_files("--denoise|-|b", "-", "b", false);
     assert_files("--denoise|/", "/", "-", false);
     refuse("a|--verify|5|b.png", "--verify 5: write its value after =, as in --verify=5");
     refuse("a|--verify|gpu", "--verify gpu: write its value after =, as in --verify=gpu");
@@ -439,8 +444,8 @@ static void bad_stages(void **state)
     refuse("in|--blur", "--blur needs a value: --blur SIGMA");
     refuse("--blur|--scale|2", "--blur needs a value: --blur SIGMA");
     refuse("--memory", "--memory needs a value: --memory auto|buffer|image");
-    refuse("--blur|-x", "--blur -x: not a finite number");
-    refuse("--blur|--", "--blur --: not a finite number");
+    refuse("--blur|-x", "--blur -x: not a number");
+    refuse("--blur|--", "--blur --: not a number");
     refuse("--wavelet=1.5", "--wavelet 1.5: not a whole number");
     refuse("--inverse-wavelet=1", "--inverse-wavelet takes no value");
     refuse("in.png|--inverse-wavelet|out.png",

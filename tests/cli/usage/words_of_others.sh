@@ -4,7 +4,9 @@ for words in "--negate" "--threads 4" "-denoise" "-format png" "--overwrite" "--
     "--gamma 2" "--sobel" "--normalize" "--brightness 10" "--contrast 10" "--pad 10" "--background 5,light" "--levels 5" \
     "--crop 10" "--crop inside" "--extend 10" "--median 5x5" "--denoise=high" "--rank 3x3,percent=20" "--crop 10x10+1+1,gravity=north" \
     "--dpi 300" "--suffix _small" "--max-size 500k" "--colors 16" "--border 5,white" "--resize 5x5,fit=fill" "--levels auto channels=each" \
-    "--denoise --sharpen 1 quality=high"; do
+    "--denoise --sharpen 1 quality=high" "--blur 5x2" "--minus 600" "--over 2" "--denoise strong" "--gray red" "--deskew 40%" "--strip 1" "--resize 5x5 --filter lanczos" \
+    "--gray --threshold sauvola --radius 15" "--denoise --strength 2" "--gravity north" "--fuzz 5%" "--gray=r" "--blur sigma=2" "--denoise=sigma=5,levels=3" "--threshold auto" "--extend 600x600,white" \
+    "--gaussian-blur 2" "--annotate text" "--modulate 100,120" "--lat 25x25" "--strip-metadata" "--jpeg"; do
     climg a.png $words b.png
 done
 climg a.png --convolve "0 -1 0 / -1 5 -1 / 0 -1 0" b.png
@@ -19,6 +21,11 @@ climg photo.gif b.png
 touch blur # a file of that name is one
 climg blur b.png
 climg --help=negate
+climg --help=png
+climg --help=orientation
+touch kernel.txt
+climg a.png --convolve kernel.txt b.png
+climg a.png --convolve "3x3:0,-1,0,-1,5,-1,0,-1,0" b.png
 climg --help --invert | head -n 1
 climg --help blur | head -n 1
 climg --help=-o

@@ -69,7 +69,11 @@ GUESSES = {
     "climg in.png --blur 1 --yes out.png", "climg in.png --device vulkan --blur 1 out.png": "climg --list-devices",
     "climg in.png –blur 2 out.png": "climg in.png --blur 2 out.png", "climg in.png --BLUR 2 out.png": "climg in.png --blur 2 out.png",
     "climg in.png --lanczos 50% out.png": "climg in.png --resize 50% out.png", "climg in.png --nlmeans out.png": "climg in.png --denoise out.png",
-    "climg in.png --max 3 out.png": "climg in.png --rank 3 out.png", "climg in.png --register in.png out.png": "climg in.png --align in.png out.png",
+    "climg in.png --max 3 out.png": "climg in.png --rank 3,percent=100 out.png", "climg in.png --gamma 2.2 out.png": "climg in.png --levels 0%,100%,gamma=2.2 out.png",
+    "climg in.png --blur 5x2 out.png": "climg in.png --blur 2 out.png", "climg in.png --blur sigma=2 out.png": "climg in.png --blur 2 out.png",
+    "climg in.png --gray=r out.png": "climg in.png --gray=R out.png", "climg in.png --threshold auto out.png": "climg in.png --threshold otsu out.png",
+    "climg in.png --extend 200x200,white out.png": "climg in.png --extend 200x200,color=white out.png",
+    "climg in.png --resize 80x60 --fit cover out.png": "climg in.png --resize 80x60,fit=cover out.png", "climg in.png --register in.png out.png": "climg in.png --align in.png out.png",
     "climg --devices": "climg --list-devices",
     "climg in.png --wavelet 3 out.tif": "climg in.png --wavelet=3 out.tif",
 }
@@ -93,6 +97,20 @@ def with_value(words, option, value):
     return (["climg", "in.png"] if len(words) == 2 else words[:at - 1]) + [option, VALUES[value]] + words[at:] + files
 
 
+def value_of(words, option):
+    return words[words.index(option) + 1]
+
+
+def without(words, option):
+    at = words.index(option)
+    return words[:at] + words[at + 2:]
+
+
+def with_old_value(words, typed, option, before, after):
+    at = words.index(typed)
+    return words[:at] + [option, before + words[at + 1] + after] + words[at + 2:]
+
+
 READINGS = [
     (r"leave the word out, as in (climg .+)$", lambda words, m: fill(m[1])),
     (r"(?:inputs need no option|stages are options), as in (climg .+)$", lambda words, m: fill(m[1])),
@@ -113,6 +131,11 @@ READINGS = [
     (r"^(--\S+) (\S+): .*; did you mean ([^- ]\S*)\?$",
      lambda words, m: replace(words, m[2], [m[3]]) if m[2] in words else replace(words, f"{m[1]}={m[2]}", [f"{m[1]}={m[3]}"])),
     (r"^(--\S+) (\S+): there is no such file; did you mean (--\S+)\?$", lambda words, m: replace(replace(words, m[2], []), m[1], [m[3]])),
+    (r"^unknown stage or option (\S+); write (--\S+) (\S*)(?:RADIUS|G)(\S*)$", lambda words, m: with_old_value(words, m[1], m[2], m[3], m[4])),
+    (r"^(--\S+) is no option; write (\S+=) after the value of (--\S+), with a comma$",
+     lambda words, m: with_old_value(without(words, m[1]), m[3], m[3], "", f",{m[2]}{value_of(words, m[1])}")),
+    (r"^(--\S+): \S+ is written without a key: \1 (\S+)$", lambda words, m: replace(words, value_of(words, m[1]), [m[2]])),
+    (r"^--\S+ (\S+): did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^unknown stage or option (\S+); write (--.*)$", lambda words, m: replace(words, m[1], m[2].split())),
     (r"the output's name is enough, as in (climg .+)$", lambda words, m: fill(m[1])),
     (r"^--\S+ (\S+): expected a size such as (\S+), ", lambda words, m: replace(words, m[1], [m[2]])),
@@ -126,7 +149,7 @@ READINGS = [
     (r"see (--list-devices)$", lambda words, m: ["climg", m[1]]),
     (r"no output is named, .*name one at the end: climg .* (\S+)$", lambda words, m: [*words, m[1]]),
     (r"no output is named; name a file after the stages, such as (\S+) ", lambda words, m: [*words, m[1]]),
-    (r"to overwrite it, name it after the stages|give a folder at the end, such as out/|need an output folder, such as out/|is a folder; name an output folder", lambda words, m: words + ["out/"]),
+    (r"name an output after the stages, such as out/|give a folder at the end, such as out/|need an output folder, such as out/|is a folder; name an output folder", lambda words, m: words + ["out/"]),
     (r"is also the input; (--in-place) replaces it", lambda words, m: words[:-1] + [m[1], words[-1]]),
 ]
 
