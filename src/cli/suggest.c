@@ -62,6 +62,7 @@ const struct alias aliases[] = {
     {"overwrite", "yes"},
     {"threads", "jobs"},
     {"limit", "memory-limit"},
+    {"bits|bit-depth", "depth"},
     {"jpeg|jpg|png|tiff|tif|webp|gif",
      "the output's name chooses the format; --format, --depth, --quality and --compression set more"},
     {"batch|folder|directory", "a folder is an input, and another one the output: climg in/ --blur 2 out/"},
@@ -75,7 +76,7 @@ const struct alias aliases[] = {
     {"diff|difference", "compare"},
     {"text|label|annotate|caption|draw|montage|animate|append|watermark|composite|overlay|blend|dither|"
      "modulate|"
-     "saturation|hue|sepia|colors|colours|quantize|transparent",
+     "saturation|hue|sepia|colors|colours|quantize|transparent|tile|split",
      "climg does not do that; ImageMagick does"},
     {"dpi|ppi|density|resolution", "climg keeps the resolution that a file names; exiftool changes it"},
     {"suffix|prefix|rename", "outputs have the names of their inputs; put them into another folder"},
@@ -119,7 +120,7 @@ const struct alias aliases[] = {
     {"brightness|contrast|brightness-contrast|exposure|level|curves", "levels"},
     {"normalize|autocontrast|auto-contrast|auto-level|auto-levels", "write --levels auto"},
     {"white-balance|wb|awb", "write --levels auto,channels=each"},
-    {"equalize|equalise|clahe|shadows|highlights", "local-contrast"},
+    {"equalize|equalise|clahe|shadows|highlights|dehaze", "local-contrast"},
     {"srgb|icc|colorspace|colourspace", "profile"},
     {"dark|subtract", "minus"},
     {"flat|divide", "over"},

@@ -432,6 +432,19 @@ static enum status parse_key(struct value_parser *parser, const char *piece, siz
     return parse_labelled(option, label, piece + length + 1, parser->fields, error);
 }
 
+/* Returns the key that has the choice, as shape= has disc; NULL if none has it. */
+static const struct option *key_of_choice(const struct option *table, const char *choice)
+{
+    for (const struct option *option = table; option->type != OPTION_END; option++) {
+        const char *choices = option->name != NULL ? option->choices : NULL;
+        struct word word;
+        while (choices != NULL && choice[0] != '\0' && text_next_word(&choices, '|', &word))
+            if (word_equals(word, choice))
+                return option;
+    }
+    return NULL;
+}
+
 /* Parses the value's piece between two commas: a key with its value, or a part of the primary. */
 static enum status parse_piece(struct value_parser *parser, const char *piece, struct error *error)
 {
@@ -445,6 +458,10 @@ static enum status parse_piece(struct value_parser *parser, const char *piece, s
     if (option != NULL && (parser->primary_given || options_primary(parser->table) == NULL))
         return fail(error, STATUS_USAGE, "%s: %s wants a value: %s=%s", parser->what, piece, piece,
                     option->type == OPTION_YES_NO ? "yes" : option_value_name(option));
+    option = parser->primary_given ? key_of_choice(parser->table, piece) : NULL;
+    if (option != NULL)
+        return fail(error, STATUS_USAGE, "%s: %s needs its key: %s=%s", parser->what, piece, option->name,
+                    piece);
     if (options_primary(parser->table) == NULL)
         return fail(error, STATUS_USAGE, "%s: %s is not KEY=VALUE", parser->what, quoted_if_empty(piece));
     if (parser->primary_given)

@@ -4,7 +4,7 @@ cp in.png other.png
 for value in "--crop 5x5,gravity=top" "--stack average" "--resize 800px" "--resize 800" "--resize 800X600" "--resize 1600x1600," "--gray=Red" "--gray=luma" "--flip Horizontal" \
     "--rotate left" "--rotate 90ccw" "--crop 100X100" "--border 10px" "--edge Mirror --blur 1" "--depth 16bit" "--threshold OTSU" \
     "--blur 1,color=Red" "--border 5,color=White" "--quality 90%" "--sharpen 150%" "--rank 3,percent=50%" "--blur 2PX" "--denoise high" "--denoise normal" "--profile AdobeRGB" \
-    "--align last" "--align last.png"; do
+    "--median 3,disc" "--background 50,divide" "--resize 20x20,cover" "--crop 10x10,center" "--align first,affine" "--align last" "--align last.png"; do
     climg in.png $value out.png
 done
 # A word without an equals sign may be a file; srgb is a name in any case.
