@@ -5,7 +5,7 @@
  * On CPUs the kernel is part of dtcwt_cpu.cl, because loading another program takes 8 ms. On GPUs it is constant.cl. */
 #pragma once
 #include "planes.h"
-#include "places.h"
+#include "sampling_positions.h"
 #define CHANNEL float
 #include "opponent.h"
 
@@ -20,7 +20,7 @@ static inline float colour_at(PLANES_IN(src), int x, int y, int image, int chann
 }
 
 /* Counts the positions at which three neighbours along x are equal, up to rounding. counts[3 * image + c] is the number for
- * colour c (0 to 2) of an image of the group. columns x rows positions are evenly spaced (places.h); only those in rows
+ * colour c (0 to 2) of an image of the group. columns x rows positions are evenly spaced (sampling_positions.h); only those in rows
  * [range.x, range.y) are tested. `opponent` is 1 if src has opponent colours, else 0.
  *
  * Grid: x counts columns, y rows of positions, z images. */

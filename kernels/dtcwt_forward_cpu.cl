@@ -19,7 +19,7 @@
  * Order of sums: each begins with 0, k ascending. */
 #define PAIRS 8
 #include "padded_axis.h"
-#include "places.h"
+#include "sampling_positions.h"
 #include "planes_pairs.h"
 
 #define MAX_TAPS 19
@@ -30,8 +30,8 @@ static inline vec load_position(PLANES_IN(src), const struct padded_axis axis, i
     return load(PLANES_ARG(src), x, is_interior(axis, i, 1) ? i - axis.pad : padded_index(axis, i), z);
 }
 
-/* Subband rows to compute: [begin, end), and if positions > 0 only those near one of `positions` samples on an axis of
- * `height` rows (places.h). The host passes a cl_int4. */
+/* Subband rows to compute: [begin, end). If positions > 0, only the rows of these that are near one of `positions` sampling
+ * positions on an axis of `height` rows (sampling_positions.h). The host passes a cl_int4. */
 struct needed_rows {
     int begin, end, positions, height;
 };
@@ -43,8 +43,8 @@ static inline bool is_needed(int i, const struct needed_rows needed)
            (needed.positions == 0 || is_near_position(i, needed.positions, needed.height));
 }
 
-/* Filters columns. Layer 0 of dst is Lo. Layer 1 is Hi, and has only the rows that needed rows of the subbands depend on. The
- * grid's y counts pairs of output rows. */
+/* Filters columns. Layer 0 of dst is Lo. Layer 1 is Hi: only the rows are computed from which needed subband rows are computed.
+ * The grid's y counts pairs of output rows. */
 INLINE void filter_columns(bool first_level, PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad,
                            int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {
@@ -103,8 +103,8 @@ static inline pair first_pairs(vec a, vec b)
     return (pair)(a.s014589cd, b.s014589cd);
 }
 
-/* Adds all taps of low- and highpass to 2 * PAIRS outputs, whose first source sample is *p, or unless `inside` *line, a copy.
- * Always inlined: as calls, which pass vectors through memory, filter_rows() took 1.5 times as long. */
+/* Adds all taps of low- and highpass to 2 * PAIRS outputs. Their first source sample is *p if `inside`, else *line, in a copy
+ * with mirrored samples. Inlined, as calls pass vectors through memory: filter_rows() took 1.5 times as long. */
 INLINE void add_pairs(pair *low, pair *high, bool first_level, bool inside, __global const float *p, const float *line,
                       __constant const float *w, int taps)
 {

@@ -11,10 +11,10 @@
  *   level 1      y[n] = sum over k < taps of w[k] X[n - taps / 2 + k], taps odd
  *   from 2 on    each pair of inputs gives four outputs, with weights of their own:
  *                y[4n + i] = sum over k < taps / 2 of w[k][i] s[k][i], taps / 2 odd. With g0, s[k][i] is the even sample of
- *                pair n - taps / 4 + k of X for i = 0 and 2, the odd one for i = 1 and 3; with g1 even and odd are exchanged
+ *                pair n - taps / 4 + k of X for i = 0 and 2, the odd one for i = 1 and 3. With g1 it is the reverse
  *
- * w: the weights of g0, then the weights of g1. Z may be larger than the level by one sample per side. These samples are
- * skipped here (`crop`): removing them would take a pass of its own.
+ * w: the weights of g0, then the weights of g1. Z may have one more sample per side than the level, which `crop` skips:
+ * cutting these samples off before would take another pass.
  *
  * Order of sums: k ascending; for each k first g0, then g1. In columns of level 1 rows are added two at a time, the even
  * one first: two rows with g0, then two with g1.
@@ -41,7 +41,7 @@ static inline struct quads swap_even_odd(const struct quads quads)
     return swapped;
 }
 
-/* Loads rows 2i and 2i + 1 of column pairs n and on. In mirrored rows beyond the border the odd row comes first. */
+/* Loads rows 2i and 2i + 1 of PAIRS pairs of columns, from pair n on. Mirrored at the border, the odd row comes first. */
 static inline struct row_pair load_row_pair(PLANES_IN(lowpass), PLANES_IN(subbands), int2 crop, int n, int i, int z)
 {
     const int at = reflect(2 * i, 2 * subbands_at.height), row = at >> 1, y = 2 * row + crop.y;
@@ -78,16 +78,16 @@ static inline pair add_quads(pair sum, const struct quads a, const struct quads 
     return k == -1 ? mad(b.odd, g1[1], mad(a.odd, g0[1], sum)) : sum;
 }
 
-/* WORK_ITEM_ARGS for a grid that is divided into blocks of columns: its x covers one block, its z all blocks of all planes.
- * Consecutive rows of a block read nearly the same rows of the subbands' twelve planes. Blocks are so narrow that these rows
- * are still in the cache, even in wide pictures. */
-#define BLOCK_ITEM(planes)                                                                                              \
+/* WORK_ITEM_ARGS for a grid that is divided into blocks of columns: x is a position in a block, z counts blocks times planes.
+ * Neighbouring rows of outputs read nearly the same rows of the subbands' twelve planes. In a narrow block, these rows are
+ * still in the cache. */
+#define BLOCK_WORK_ITEM_ARGS(planes)                                                                                              \
     (get_global_id(2) / (planes) * get_global_size(0) + get_global_id(0)) * ITEMS_PER_CALL, get_global_id(1),           \
         get_global_id(2) % (planes)
 
-/* Filters columns on level 1. Layer 0 of dst is L, layer 1 is H. Rows are loaded in pairs, so the first or the last row may have
- * no tap. In `w` two unused weights precede and follow the weights of each filter. The grid's x counts PAIRS pairs of columns,
- * its y pairs of rows. */
+/* Filters columns on level 1. Layer 0 of dst is L, layer 1 is H. Rows are loaded in pairs, so the first or the last row may be
+ * outside the filter. In `w` each filter has two unused weights before and after its own. A work-item computes PAIRS pairs of
+ * columns in two rows. */
 NOINLINE void inverse_columns_1_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
                                     int2 crop, WORK_ITEM_PARAMS)
 {
@@ -117,11 +117,10 @@ NOINLINE void inverse_columns_1_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLA
 __kernel void inverse_columns_1(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
                                 int2 crop)
 {
-    inverse_columns_1_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop, BLOCK_ITEM(dst_at.channels));
+    inverse_columns_1_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop, BLOCK_WORK_ITEM_ARGS(dst_at.channels));
 }
 
-/* Filters columns from level 2 on. Layer 0 of dst is L, layer 1 is H. The grid's x counts PAIRS pairs of columns, its y groups
- * of four rows. */
+/* Filters columns from level 2 on. Layer 0 of dst is L, layer 1 is H. A work-item computes PAIRS pairs of columns in four rows. */
 NOINLINE void inverse_columns_2_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
                                     int2 crop, WORK_ITEM_PARAMS)
 {
@@ -158,7 +157,7 @@ NOINLINE void inverse_columns_2_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLA
 __kernel void inverse_columns_2(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
                                 int2 crop)
 {
-    inverse_columns_2_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop, BLOCK_ITEM(dst_at.channels));
+    inverse_columns_2_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop, BLOCK_WORK_ITEM_ARGS(dst_at.channels));
 }
 
 /* Returns true if row y is in memory. */
@@ -167,7 +166,7 @@ static inline bool has_row(const struct geometry at, int y)
     return y >= at.first_row && y < at.first_row + at.rows;
 }
 
-/* Filters rows on level 1. dst has the size of the image, without the padding of odd sizes. Skips rows of src that dst lacks. */
+/* Filters rows on level 1. dst has the size of the image, without the padding of odd sizes. Skips rows that dst does not have. */
 NOINLINE void inverse_rows_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
@@ -198,14 +197,14 @@ __kernel void inverse_rows_1(PLANES_IN(src), PLANES_OUT(dst), __constant const f
     inverse_rows_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, WORK_ITEM_ARGS);
 }
 
-/* Samples of L and H, from the pair for k = 0 on: in the source, and in copies with mirrored samples for the border. */
+/* Samples of L and H, from the pair for k = 0 on. */
 struct row_inputs {
-    __global const float *low, *high;
-    const float *low_line, *high_line;
+    __global const float *low, *high;   /* in the source */
+    const float *low_line, *high_line;  /* copies with mirrored samples, for the border */
 };
 
 /* Computes the four outputs of each of PAIRS pairs: `first` has outputs 4n and 4n + 1, `second` has 4n + 2 and 4n + 3. An
- * output is a sum over `count` input pairs. */
+ * output is a sum over `count` input pairs. Reads the source if `inside`, else the copies. */
 INLINE void expand_pairs(pair *first, pair *second, bool inside, const struct row_inputs row, __constant const float *w,
                          int count)
 {
@@ -219,7 +218,7 @@ INLINE void expand_pairs(pair *first, pair *second, bool inside, const struct ro
     }
 }
 
-/* Filters rows from level 2 on. The grid's x counts pairs of src's columns, each of which becomes four columns of dst. */
+/* Filters rows from level 2 on. Each pair of src's columns becomes four columns of dst. */
 NOINLINE void inverse_rows_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1

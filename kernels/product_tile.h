@@ -1,5 +1,6 @@
-/* The tile of a product (product.h) on GPUs, in local memory. Each work-item of a group computes a column of the tile. Then
- * each computes the outputs of one block (ROWS rows, struct block), as sums along the tile's rows.
+/* The tile of a product (product.h) on GPUs, in local memory. First each work-item of a group computes a column of the tile:
+ * sums of source samples along y. Then each computes the outputs of one block (struct block) in ROWS rows: sums of tile
+ * samples along x.
  *
  *   -DGROUP=n  work-items of a group */
 #pragma once
@@ -9,8 +10,8 @@
 #define GROUP 128
 #endif
 
-/* Loads the vec at x. If the axis wraps, positions outside the image are samples at the other end. Otherwise they have weight
- * 0, so any sample will do. */
+/* Loads the vec at x. Samples outside the image come from its other end if the axis wraps; otherwise they have weight 0, so any
+ * sample will do. */
 INLINE vec load_position(PLANES_IN(src), int x, int y, int z, int wraps)
 {
     const int n = src_at.width;
@@ -28,8 +29,8 @@ INLINE vec load_position(PLANES_IN(src), int x, int y, int z, int wraps)
 #endif
 }
 
-/* Vecs from row to row of the tile. In images a group also reads the tile column by column (store_sums). One more vec per row
- * avoids bank conflicts there. */
+/* Vecs from row to row of the tile. With images store_sums reads the tile by columns; one more vec per row avoids bank
+ * conflicts. */
 #ifdef IMAGES
 #define PITCH (GROUP + 1)
 #else
@@ -56,15 +57,15 @@ INLINE void multiply_rows(vec *sum, __local const vec *tile, __global const floa
     }
 }
 
-/* Returns the work-item's outputs in one row, summed without the samples of weight 0, which may be NaN or infinite. Called only
- * for windows with such samples. The weights of the row are row_weights[0], row_weights[ROWS], ... Reads src, not the tile. */
+/* Returns the work-item's outputs in one row, without the samples of weight 0: 0 * NaN would be NaN. Called only if a sum is not
+ * finite. The weights along y are row_weights[0], row_weights[ROWS], ... Reads src, not the tile. */
 INLINE vec sum_without_zeros(PLANES_IN(src), const struct block rows, __global const float *row_weights, const struct block columns,
                        __global const float *weights, int z)
 {
     vec sum = 0.0f;
 #pragma unroll 1
     for (int i = 0; i < columns.count; i++) {
-        /* Windows are padded to vecs, so in a tiny image x may be beyond it. Then its weight is 0. */
+        /* Windows are padded to whole vecs: in a tiny image x may be outside, with weight 0. */
         const int x = wrap_index(columns.first + i, src_at.width);
 #ifdef IMAGES
         const vec w = weights[i];

@@ -298,7 +298,7 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
     enum status status = STATUS_OK;
     if (job_keeps_coding(job, worker) && !worker->verifier.open && plan_only_moves(page->plan) &&
         conversion_keeps_samples(&page->input_conversion, &page->output_conversion))
-        status = writer_turn(job->writer, job->reader, &inverse_map, &page->out, &move, &result->error);
+        status = writer_transform(job->writer, job->reader, &inverse_map, &page->out, &move, &result->error);
     const bool is_verbose = worker->context->settings->verbose;
     if (move.done && is_verbose)
         job_print(job, "is written without being coded again");

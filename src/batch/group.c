@@ -13,7 +13,8 @@
 
 #include <stdlib.h>
 
-/* True if the job's file is lossy and may be written without re-encoding (writer_turn), which needs no group.
+/* True if the job's file is lossy and may be written without re-encoding (writer_transform), which needs no
+ * group.
  */
 static bool may_keep_coding(const struct job_group *g, const struct job *job)
 {

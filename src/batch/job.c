@@ -368,7 +368,7 @@ static struct shape page_shape(const struct job *job, const struct reader *reade
     if (job->is_stack_result) { /* its floats have the scale of the files */
         const struct image_info files = {.type = job->samples};
         shape.full = image_shape(&files).full;
-        shape.least = image_shape(&files).least;
+        shape.min_sample = image_shape(&files).min_sample;
     }
     shape.space = job->space;
     return shape;
@@ -443,7 +443,7 @@ struct plan_request job_plan_request(const struct job *job, const struct worker 
     struct shape shape = page_shape(job, reader);
     shape.linear = settings->linear || (job->pyramid && job->pyramid->linear);
     if (settings->range.given) {
-        shape.zero = shape.least = job->low * shape.full;
+        shape.zero = shape.min_sample = job->low * shape.full;
         shape.full *= job->high;
     }
     return (struct plan_request){.chain = &job->chain,

@@ -127,7 +127,7 @@ enum status flow_page(const struct page *page, struct error *error)
     const struct plan *plan = page->plan;
     struct spool spool = {.reader = page->reader, .folder = page->run->device->environment->spool};
     enum status status = STATUS_OK;
-    const bool rereads = reader_go_back(page->reader); /* else the rows are spooled */
+    const bool rereads = reader_rewind_page(page->reader); /* else the rows are spooled */
     run_begin_page(page->run);
     for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++) {
         if (!plan_needs_analysis(plan, i))
@@ -141,7 +141,7 @@ enum status flow_page(const struct page *page, struct error *error)
             setvbuf(spool.file, spool.buffer, _IOFBF, sizeof spool.buffer);
         }
         status = analyse_step(page, i, rereads ? NULL : &spool, error);
-        if (status == STATUS_OK && rereads && !reader_go_back(page->reader))
+        if (status == STATUS_OK && rereads && !reader_rewind_page(page->reader))
             status =
                 fail(error, STATUS_FAILED, "%s: cannot read: %s", reader_name(page->reader), strerror(errno));
     }

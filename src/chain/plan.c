@@ -20,10 +20,10 @@ struct shape image_shape(const struct image_info *info)
         .channels = info->channels,
         .images = 1,
         .alpha = info->alpha,
-        .floats = sample_is_float(info->type),
-        .may_miss = sample_is_float(info->type),
+        .is_float = sample_is_float(info->type),
+        .may_have_missing = sample_is_float(info->type),
         .full = sample_full_scale(info->type),
-        .least = sample_is_signed(info->type) ? -sample_full_scale(info->type) - 1 : 0,
+        .min_sample = sample_is_signed(info->type) ? -sample_full_scale(info->type) - 1 : 0,
         .reduced = {.by = info->reduction, .width = (int)info->full_width, .height = (int)info->full_height}};
 }
 

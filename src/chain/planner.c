@@ -310,7 +310,7 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
 static bool is_opponent(const struct step *step, const struct shape *shape)
 {
     return step_caps(step).opponent && shape->kind == KIND_IMAGE && shape_is_colour(shape) &&
-           !shape->may_miss;
+           !shape->may_have_missing;
 }
 
 /* True if the image can be processed in slices. Not with --edge wrap, as the halo of the first slice would be
@@ -355,7 +355,7 @@ enum status plan_make(struct plan *plan, const struct plan_request *request, str
             error->stage = step->stage->name;
         /* Missing pixels of pictures that are going to be merged are NaN. */
         if (run->is_merged && step_caps(step).leaves_missing)
-            plan->shapes[i + 1].may_miss = true;
+            plan->shapes[i + 1].may_have_missing = true;
     }
     if (status == STATUS_OK) {
         size_t moves = 0;

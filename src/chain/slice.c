@@ -283,7 +283,7 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
     struct run dry;
     device_init_dry_run(run->device, &imaginary);
     imaginary.event_log = &event_log;
-    imaginary.store = adds_programs ? run->device->store : NULL;
+    imaginary.program_store = adds_programs ? run->device->program_store : NULL;
     run_init(&dry, &imaginary, run->memory, run->edge);
     enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++)

@@ -15,7 +15,7 @@ void device_init_dry_run(const struct device *original, struct device *device)
     *device = *original;
     device->context = NULL;
     device->queue = device->upload = device->download = NULL;
-    device->store = NULL;
+    device->program_store = NULL;
     device->kernels = NULL;
 }
 

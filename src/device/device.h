@@ -58,14 +58,15 @@ struct device {
     cl_command_queue queue;            /* kernels */
     cl_command_queue upload, download; /* copies; NULL if the device shares the host's memory */
 
-    struct device_kernel *kernels; /* kernel objects of this device */
-    struct program_store *store;   /* programs, shared by all devices of the context. A dry-run device adds
-                                    * the programs of its launches to it, unless it is NULL */
-    struct event_log *event_log;   /* of launches and copies; set by the caller before them, not owned */
+    struct device_kernel *kernels;       /* kernel objects of this device */
+    struct program_store *program_store; /* programs, shared by all devices of the context. A dry-run device
+                                          * adds the programs of its launches to it, unless it is NULL */
+    struct event_log *event_log; /* of launches and copies; set by the caller before them, not owned */
 };
 
 /* Makes `device` a dry-run device with the original's properties: allocations are only counted, and launches
- * only add their programs to `store`, if the caller sets it. The device owns nothing: do not close it. */
+ * only add their programs to `program_store`, if the caller sets it. The device owns nothing: do not close
+ * it. */
 void device_init_dry_run(const struct device *original, struct device *device);
 
 /* True if the device is a dry-run device. */

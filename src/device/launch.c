@@ -214,7 +214,7 @@ enum status launch(struct device *device, const struct kernel_launch *work, cons
     bool is_dry_run = device_is_dry_run(device);
     struct defines options = {0};
     struct program_key program_key;
-    if (is_dry_run && !device->store)
+    if (is_dry_run && !device->program_store)
         return STATUS_OK;
     if (make_program_key(device, work, arguments, count, &options, &program_key, error) != STATUS_OK)
         return STATUS_FAILED;

@@ -98,7 +98,7 @@ int launch_lanes(const struct device *device, enum memory memory, enum vector_wi
 
 /* Enqueues the kernel and records its event in device->event_log. Compiles the program if this is its first
  * use. A failure names the kernel, the grid and the OpenCL error. On a dry-run device only adds the program
- * to device->store, unless that is NULL. */
+ * to device->program_store, unless that is NULL. */
 enum status launch(struct device *device, const struct kernel_launch *work, const struct argument *arguments,
                    size_t count, struct error *error);
 

@@ -1,4 +1,4 @@
-/* Opens devices, that is, creates their context and queues, and installs the handler for crashes of drivers.
+/* Opens devices: creates their context and queues. Also installs the signal handler for crashes of drivers.
  *
  * A device with its own memory has three queues, so that copies in both directions run while kernels do. A
  * device that shares the host's memory has one, since nothing is copied. Kernel queues are registered with
@@ -97,7 +97,7 @@ enum status device_share(const struct device *original, struct device *device, s
     cl_int code = clRetainContext(device->context);
     if (code != CL_SUCCESS) {
         device->context = NULL;
-        device->store = NULL;
+        device->program_store = NULL;
         return fail(error, STATUS_FAILED, "%s: its context cannot be shared (%s)", device->name,
                     cl_error_name(code));
     }
@@ -108,7 +108,7 @@ enum status device_share(const struct device *original, struct device *device, s
 void device_close(struct device *device)
 {
     const cl_command_queue queues[] = {device->upload, device->queue, device->download};
-    if (device->store)
+    if (device->program_store)
         serializer_remove_queue(programs_serializer(device), device->queue);
     programs_free(device);
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)

@@ -73,31 +73,31 @@ static void fetch_log(cl_program program, const struct device *device, char *log
 
 enum status programs_begin(struct device *device, struct error *error)
 {
-    device->store = allocate_zeroed(1, sizeof *device->store, "the programs", error);
-    if (!device->store)
+    device->program_store = allocate_zeroed(1, sizeof *device->program_store, "the programs", error);
+    if (!device->program_store)
         return STATUS_FAILED;
-    pthread_mutex_init(&device->store->lock, NULL);
-    serializer_init(&device->store->serializer);
-    device->store->users = 1;
+    pthread_mutex_init(&device->program_store->lock, NULL);
+    serializer_init(&device->program_store->serializer);
+    device->program_store->users = 1;
     return STATUS_OK;
 }
 
 void programs_share(struct device *device)
 {
-    pthread_mutex_lock(&device->store->lock);
-    device->store->users++;
-    pthread_mutex_unlock(&device->store->lock);
+    pthread_mutex_lock(&device->program_store->lock);
+    device->program_store->users++;
+    pthread_mutex_unlock(&device->program_store->lock);
 }
 
 struct launch_serializer *programs_serializer(const struct device *device)
 {
-    return &device->store->serializer;
+    return &device->program_store->serializer;
 }
 
 void programs_free(struct device *device)
 {
     /* Release this device's kernels. */
-    struct program_store *store = device->store;
+    struct program_store *store = device->program_store;
     while (device->kernels) {
         struct device_kernel *kernel = device->kernels;
         device->kernels = kernel->next;
@@ -205,13 +205,13 @@ static void add_build_time(const struct device *device, int count, double start)
 void programs_visit(const struct device *device,
                     void (*visit)(void *context, const char *file, const char *options), void *context)
 {
-    if (!device->store)
+    if (!device->program_store)
         return;
-    pthread_mutex_lock(&device->store->lock);
-    for (const struct program *program = device->store->programs; program; program = program->next)
+    pthread_mutex_lock(&device->program_store->lock);
+    for (const struct program *program = device->program_store->programs; program; program = program->next)
         if (program->handle)
             visit(context, program->source->name, program->options);
-    pthread_mutex_unlock(&device->store->lock);
+    pthread_mutex_unlock(&device->program_store->lock);
 }
 
 /* True if the key is the program's. */
@@ -242,9 +242,9 @@ static struct program *store_find_or_add(struct program_store *store, const stru
 
 enum status program_add(struct device *device, const struct program_key *program_key, struct error *error)
 {
-    pthread_mutex_lock(&device->store->lock);
-    const struct program *program = store_find_or_add(device->store, program_key, error);
-    pthread_mutex_unlock(&device->store->lock);
+    pthread_mutex_lock(&device->program_store->lock);
+    const struct program *program = store_find_or_add(device->program_store, program_key, error);
+    pthread_mutex_unlock(&device->program_store->lock);
     return program ? STATUS_OK : STATUS_FAILED;
 }
 
@@ -270,8 +270,8 @@ void programs_build(struct device *device)
     struct error ignored;
     const double start = clock_seconds();
     int count = 0, built = 0;
-    pthread_mutex_lock(&device->store->lock);
-    for (struct program *program = device->store->programs; program && count < MAX_BUILDS;
+    pthread_mutex_lock(&device->program_store->lock);
+    for (struct program *program = device->program_store->programs; program && count < MAX_BUILDS;
          program = program->next)
         if (!program->handle)
             jobs[count++] = (struct build_job){.device = device, .program = program};
@@ -282,14 +282,14 @@ void programs_build(struct device *device)
         built += jobs[i].program->handle != NULL;
     if (built > 0)
         add_build_time(device, built, start);
-    pthread_mutex_unlock(&device->store->lock);
+    pthread_mutex_unlock(&device->program_store->lock);
 }
 
 /* Returns the program of a key, compiled if necessary, or NULL on failure. */
 static const struct program *compiled_program(struct device *device, const struct program_key *program_key,
                                               struct error *error)
 {
-    struct program_store *store = device->store;
+    struct program_store *store = device->program_store;
     const double start = clock_seconds();
     pthread_mutex_lock(&store->lock);
     struct program *program = store_find_or_add(store, program_key, error);

@@ -25,7 +25,7 @@ const struct colour_space *shape_space(const struct shape *shape)
     if (space != NULL && space->channels == colours)
         return space;
     /* Floats without a space are linear light, unless --linear inverted curves: then these were sRGB's. */
-    if (shape->floats && !shape->linear)
+    if (shape->is_float && !shape->linear)
         return colour_space_builtin(colours == 1 ? COLOUR_LINEAR_GRAY : COLOUR_LINEAR);
     return colour_space_builtin(colours == 1 ? COLOUR_GRAY : COLOUR_SRGB);
 }

@@ -61,12 +61,12 @@ struct shape {
     int width, height; /* in pixels; for a pyramid, of the image that it was computed from */
     int channels;      /* 1 to 4 */
     struct reduction reduced;
-    int images;        /* images of a group, all of this shape; otherwise 1 */
-    bool alpha;        /* the last channel is alpha; colours are premultiplied by it */
-    bool floats;       /* samples of the file are floats */
-    bool may_miss;     /* samples may be NaN or infinite */
-    double zero, full; /* sample values that become 0.0 and 1.0, such as 0 and 255 for 8 bit */
-    double least;      /* smallest sample value: `zero`, or of a signed type, such as -32768 */
+    int images;            /* images of a group, all of this shape; otherwise 1 */
+    bool alpha;            /* the last channel is alpha; colours are premultiplied by it */
+    bool is_float;         /* samples of the file are floats */
+    bool may_have_missing; /* samples may be NaN or infinite */
+    double zero, full;     /* sample values that become 0.0 and 1.0, such as 0 and 255 for 8 bit */
+    double min_sample;     /* smallest sample value: `zero`, or of a signed type, such as -32768 */
     /* Colour space of the file; NULL if it names none. Read it with shape_space, which has defaults, and only
      * in stages with needs_space. Belongs to the job or to a stage. */
     const struct colour_space *space;

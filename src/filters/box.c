@@ -17,10 +17,10 @@ static bool read_length(const char **text, double most_percent, double most, str
 {
     if (!text_parse_real(text, &length->number))
         return false;
-    length->percent = **text == '%';
-    *text += length->percent;
-    return length->number > 0 && length->number <= (length->percent ? most_percent : most) &&
-           (length->percent || length->number == floor(length->number));
+    length->is_percent = **text == '%';
+    *text += length->is_percent;
+    return length->number > 0 && length->number <= (length->is_percent ? most_percent : most) &&
+           (length->is_percent || length->number == floor(length->number));
 }
 
 /* Parses "W:H". */
@@ -49,7 +49,7 @@ static bool read_box(const char *text, double most_percent, double most, int rat
         text++;
         if (!read_length(&text, most_percent, most, &box->height))
             return false;
-    } else if (!box->width.percent) {
+    } else if (!box->width.is_percent) {
         return false;
     }
     box->has_position = *text != '\0';
@@ -90,7 +90,7 @@ const char *box_gravity_unused(const void *params)
 static void print_length(FILE *file, const struct length *length)
 {
     print_real(file, length->number);
-    if (length->percent)
+    if (length->is_percent)
         fputc('%', file);
 }
 
@@ -113,7 +113,7 @@ static int round_side(double pixels)
 /* Converts a length to pixels, at least one. */
 static int length_pixels(const struct length *length, int whole)
 {
-    const double pixels = length->percent ? fmax(1, round(whole * length->number / 100)) : length->number;
+    const double pixels = length->is_percent ? fmax(1, round(whole * length->number / 100)) : length->number;
     return (int)fmin(pixels + 2.0 * length->margin, INT_MAX);
 }
 

@@ -10,7 +10,7 @@
 /* A length in pixels, or in percent of the picture's width or height. */
 struct length {
     double number;
-    bool percent;
+    bool is_percent;
     int margin; /* pixels that are added at each end */
 };
 

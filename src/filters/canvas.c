@@ -176,8 +176,8 @@ static enum status canvas_move_samples(struct run *run, const struct canvas *can
                   ARG(pixel_units), ARG(at), ARG_MEMORY(fill));
 }
 
-enum status canvas_image(struct run *run, const void *params, const struct value *in, struct value *out,
-                         struct error *error)
+enum status canvas_run(struct run *run, const void *params, const struct value *in, struct value *out,
+                       struct error *error)
 {
     const struct canvas *canvas = params;
     const struct affine affine = canvas_inverse_map(params, &in->shape);

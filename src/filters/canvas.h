@@ -2,7 +2,7 @@
  *
  * struct canvas is plain data, owns nothing, and is read-only after parsing. Most functions are callbacks of
  * a stage whose params are a struct canvas; such a stage calls canvas_shape() in its callback `shape`. All
- * functions are reentrant; a struct run belongs to one thread. canvas_image() only enqueues work. */
+ * functions are reentrant; a struct run belongs to one thread. canvas_run() only enqueues work. */
 #ifndef CLIMG_FILTERS_CANVAS_H
 #define CLIMG_FILTERS_CANVAS_H
 
@@ -34,14 +34,14 @@ struct canvas {
 enum status canvas_parse_fill(const char *text, void *field, struct error *error);
 void canvas_print_fill(FILE *file, const void *params);
 
-/* Sets *out to the canvas's width and height. Fails if the canvas does not contain the picture, if
- * a side is longer than BOX_MAX_SIDE, or for color=transparent if the picture has no alpha. `what` names the
+/* Sets the width and height of *out to the canvas's. Fails if the canvas does not contain the picture, if a
+ * side is longer than BOX_MAX_SIDE, or for color=transparent if the picture has no alpha. `what` names the
  * stage in messages. */
 enum status canvas_shape(const char *what, const void *params, const struct shape *in, struct shape *out,
                          struct error *error);
 
-/* Returns the rows of the picture that rows `out` of the canvas need. With color=edge these may be outside
- * the picture: the border rule has not been applied. */
+/* Returns the rows of the picture that rows `out` of the canvas need. With color=edge they may be outside the
+ * picture, as the border rule is not applied. */
 struct interval canvas_rows(const void *params, const struct shape *in, struct interval out);
 
 /* Returns the map from pixels of the canvas to pixels of the picture: a shift. */
@@ -55,9 +55,9 @@ struct stage_caps canvas_caps(const void *params);
  * as 0 is not black in video, and if the picture would not begin at a chroma pixel. */
 enum status canvas_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error);
 
-/* Enqueues the move. If out->raster is not NULL, samples are moved from in->raster to out->raster; otherwise
- * planes are moved, and the planes of `out` are allocated. */
-enum status canvas_image(struct run *run, const void *params, const struct value *in, struct value *out,
-                         struct error *error);
+/* Enqueues the copy of the picture to the canvas and the fill around it. Copies samples from in->raster to
+ * out->raster, unless that is NULL; then it allocates the planes of `out` and copies planes. */
+enum status canvas_run(struct run *run, const void *params, const struct value *in, struct value *out,
+                       struct error *error);
 
 #endif

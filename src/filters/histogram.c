@@ -42,15 +42,15 @@ bool amount_parse(const char **text, struct amount *amount)
     const double max = 1e30; /* the difference of two and its reciprocal are valid floats */
     if (!text_parse_real(text, &amount->number) || !(fabs(amount->number) <= max))
         return false;
-    amount->percent = **text == '%';
-    *text += amount->percent;
+    amount->is_percent = **text == '%';
+    *text += amount->is_percent;
     return true;
 }
 
 void amount_print(FILE *file, const struct amount *amount)
 {
     print_real(file, amount->number);
-    if (amount->percent)
+    if (amount->is_percent)
         fputc('%', file);
 }
 
@@ -71,13 +71,13 @@ bool amounts_parse(const char *text, struct amounts *amounts)
 
 float amount_value(const struct shape *shape, const struct amount *amount)
 {
-    return amount->percent ? (float)(amount->number / 100) : shape_value(shape, amount->number);
+    return amount->is_percent ? (float)(amount->number / 100) : shape_value(shape, amount->number);
 }
 
 /* ---------------------------------------------------------------- counting */
 
 /* True if values are counted as floats: if full scale is 1, as in float files. All others, such as stacks of
- * integer files, are counted as integers, although samples may be floats (shape->floats). */
+ * integer files, are counted as integers, although samples may be floats (shape->is_float). */
 static bool counts_floats(const struct shape *shape)
 {
     return shape->full == 1;
@@ -96,7 +96,7 @@ static int histogram_spacing(const struct shape *shape)
 
 int histogram_count(const struct histogram_search_params *search, const struct shape *shape)
 {
-    return search->each ? shape->channels - shape->alpha : 1;
+    return search->per_channel ? shape->channels - shape->alpha : 1;
 }
 
 int histogram_copies(const struct shape *shape)
@@ -158,11 +158,11 @@ double histogram_value(const struct histogram *histogram, int bin)
     const float two = 2;
     uint32_t bits = 0;
     float distance;
-    if (!histogram->floats && side < LINEAR_BINS)
+    if (!histogram->is_float && side < LINEAR_BINS)
         return (bin - half) / 65535.0;
-    if (!histogram->floats)
+    if (!histogram->is_float)
         memcpy(&bits, &two, sizeof bits);
-    bits += (uint32_t)(histogram->floats ? side : side - LINEAR_BINS) << SHIFT;
+    bits += (uint32_t)(histogram->is_float ? side : side - LINEAR_BINS) << SHIFT;
     memcpy(&distance, &bits, sizeof distance);
     return (double)histogram->origin + (double)(bin < half ? -distance : distance);
 }
@@ -191,7 +191,7 @@ static enum status histogram_read(struct run *run, const struct shape *shape, cl
 {
     const int bins = bin_count(shape);
     memset(sums, 0, (size_t)bins * sizeof *sums);
-    *histogram = (struct histogram){.counts = sums, .bins = bins, .floats = counts_floats(shape)};
+    *histogram = (struct histogram){.counts = sums, .bins = bins, .is_float = counts_floats(shape)};
     for (int i = index; i < histograms * histogram_copies(shape); i += histograms) {
         const size_t first = (size_t)i * (size_t)histogram_spacing(shape);
         if (words_read(run->device, counters, first, (size_t)bins + 1, counts, true, error) != STATUS_OK)
@@ -270,7 +270,7 @@ struct stage_caps histogram_caps(const void *params)
     struct stage_caps caps = {.groups = !search->find, .new_values = true};
     for (int i = 0; i < search->given.count; i++) {
         const struct amount *amount = &search->given.items[i];
-        const double value = amount->percent ? 0 : fabs(amount->number);
+        const double value = amount->is_percent ? 0 : fabs(amount->number);
         caps.largest_value = fmax(caps.largest_value, value);
         caps.smallest_value = i == 0 ? value : fmin(caps.smallest_value, value);
     }

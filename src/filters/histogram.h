@@ -16,7 +16,7 @@
 /* A sample value, such as 128 for 8 bit, or a percentage of full scale. */
 struct amount {
     double number;
-    bool percent;
+    bool is_percent;
 };
 
 /* Parses "128" or "50%" and advances *text past it. Returns false if there is no number up to 1e30. */
@@ -49,12 +49,12 @@ struct histogram {
     const uint64_t *counts; /* per bin, in ascending order of values */
     int bins;
     uint64_t total; /* sum of counts */
-    bool floats;
-    float origin; /* floats only */
+    bool is_float;
+    float origin; /* if is_float */
 };
 
-/* Returns the number n of copies of each histogram on the device. Copy i counts rows i, i + n, i + 2 n, ...
- */
+/* Returns the number n of copies of each histogram on the device; reasons are in histogram.c. Copy i counts
+ * rows i, i + n, i + 2 n, ... */
 int histogram_copies(const struct shape *shape);
 
 /* Returns the value of a bin on the 0..1 scale. */
@@ -66,17 +66,17 @@ void histogram_ends(const struct histogram *histogram, double percent, float fou
 
 /* Must be the first member of the params of a stage that searches histograms. */
 struct histogram_search_params {
-    int each; /* 1: one histogram per colour channel; 0: one for all together */
+    int per_channel; /* 1: one histogram per colour channel; 0: one for all together */
     /* Computes one or two numbers from a histogram. NULL: the user gave the numbers, nothing is counted. */
     void (*find)(const void *params, const struct histogram *histogram, float found[2]);
     struct amounts given; /* for histogram_print_given */
     struct amount clip;   /* for histogram_find_ends: percent of the samples that it ignores at each end */
 };
 
-/* A `print` of the option table: prints the amounts in `given`. */
+/* Callback option.print: prints the amounts in `given`. */
 void histogram_print_given(FILE *file, const void *params);
 
-/* A `find`: calls histogram_ends with `clip`. */
+/* Callback histogram_search_params.find: calls histogram_ends with `clip`. */
 void histogram_find_ends(const void *params, const struct histogram *histogram, float found[2]);
 
 /* Fields of the row for `given`. */
@@ -87,13 +87,14 @@ void histogram_find_ends(const void *params, const struct histogram *histogram, 
 /* Row of the option table for channels=. `unused_callback` is its option.unused. */
 #define HISTOGRAM_CHANNELS(unused_callback)                                                                  \
     {                                                                                                        \
-        .name = "channels", .type = OPTION_CHOICE, .offset = offsetof(struct histogram_search_params, each), \
-        .fallback = "together", .choices = "together|each",                                                  \
+        .name = "channels", .type = OPTION_CHOICE,                                                           \
+        .offset = offsetof(struct histogram_search_params, per_channel), .fallback = "together",             \
+        .choices = "together|each",                                                                          \
         .help = "together: the same values for all colours; each: each colour has its own",                  \
         .unused = (unused_callback)                                                                          \
     }
 
-/* A `caps` for stages: the capabilities that follow from `find` and `given`, no others. */
+/* Callback stage.caps: sets only the capabilities that depend on `find` and `given`. */
 struct stage_caps histogram_caps(const void *params);
 
 /* Set as `analysis` of a stage that searches histograms. */
@@ -110,9 +111,9 @@ void histogram_report(struct run *run, const char *option, const struct shape *s
 /* Rounds a value to the six digits that histogram_report prints. */
 float histogram_round(const struct shape *shape, float value);
 
-/* Begins a stage's `run`: stores the two numbers of `find` for each channel c, at found[2 * c], or nothing if
- * `find` is NULL, and then allocates the output. The numbers come from the analysis pass. Without one `in` is
- * the whole picture, which is counted; that waits for the device. */
+/* First part of a stage's `run`. Stores the two numbers of `find` for each channel c at found[2 * c], unless
+ * `find` is NULL, and allocates the output. The numbers come from the analysis pass. Without such a pass `in`
+ * is the whole picture: counts it and waits for the device. */
 enum status histogram_search(struct run *run, const void *params, const struct value *in, struct value *out,
                              float found[8], struct error *error);
 

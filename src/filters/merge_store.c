@@ -1,10 +1,10 @@
-/* Merges that need the samples of all pictures at a pixel at once: median, mean without outliers.
+/* Merges that need the samples of all pictures of a pixel at once: median, mean without outliers.
  *
  *     add ─▶ file: picture after picture     read ─▶ a piece: some pixels of all pictures ─▶ threads
  *
- * Pictures with a reader are not in the temporary file; their pixels are read from their own files. A piece
- * has the same size in bytes for any number of pictures: with more pictures it has fewer pixels. Sums are
- * doubles, in the order of the inputs, without fma. */
+ * Pictures that were added by their reader are not in the temporary file: their rows are read from their own
+ * files. A piece has a fixed size in bytes, so with more pictures it has fewer pixels. Sums are doubles, in
+ * the order of the inputs, without fma. */
 #include "filters/merge_store.h"
 
 #include "base/files.h"
@@ -18,7 +18,7 @@
 
 enum {
     PIECE_BYTES = 16 << 20, /* bytes of a piece, unless one pixel of all pictures takes more */
-    TASK_PIXELS = 1024,     /* pixels of a piece that one call of store_merge merges, in any thread */
+    TASK_PIXELS = 1024,     /* pixels per call of robust_merge, which any thread may run */
     BLOCK_PIXELS = 16       /* pixels of a task that are converted to doubles at once */
 };
 
@@ -34,7 +34,7 @@ void merge_store_free(void *state)
     free(store->row);
     free(store->brightness);
     free(store->sharp);
-    free(store->winners);
+    free(store->depth_map);
     free(store);
 }
 
@@ -49,9 +49,10 @@ enum status merge_store_begin(const void *params, const struct merge_input *inpu
     store->base.needs_finite = options->method == MERGE_FOCUS;
     store->sigma = options->sigma;
     store->noise = options->noise / 255;
-    store->depth = options->depth;
+    store->depth_path = options->depth_path;
     store->folder = input->folder;
-    store->size = row_size(input->info) * input->info->height;
+    store->picture_size = row_size(input->info) * input->info->height;
+    store->pixel_size = row_size(input->info) / input->info->width;
     thread_pool_open(&store->workers, input->jobs);
     store->has_workers = true;
     store->row = allocate(store->base.width * store->base.channels * sizeof *store->row, "a row", error);
@@ -61,7 +62,7 @@ enum status merge_store_begin(const void *params, const struct merge_input *inpu
 
 enum status merge_store_fail(const struct merge_store *store, const char *what, struct error *error)
 {
-    const int code = errno != 0 ? errno : EIO; /* 0: fewer bytes were read, as somebody truncated the file */
+    const int code = errno != 0 ? errno : EIO; /* 0: a short read, as the file was truncated */
     fail(error, STATUS_FAILED, "cannot %s the temporary file in %s that has all pictures: %s%s", what,
          store->folder, strerror(code),
          strcmp(what, "write") == 0 ? "; set TMPDIR to a folder with room for them" : "");
@@ -83,24 +84,23 @@ enum status merge_store_add(void *state, struct run *run, const void *samples, s
         store->covered = covered;
         store->fullest = base->pictures;
     }
-    if (!write_whole(fileno(store->file), samples, store->size))
+    if (!write_whole(fileno(store->file), samples, store->picture_size))
         return merge_store_fail(store, "write", error);
     base->pictures++;
     return STATUS_OK;
 }
 
-static enum status store_add_reader(void *state, struct reader *reader, struct error *error)
+static enum status robust_add_reader(void *state, struct reader *reader, struct error *error)
 {
     return merge_add_file(&((struct merge_store *)state)->base, reader, error);
 }
 
-static enum status store_finish(void *state, struct run *run, struct merge_result *result,
-                                struct error *error)
+static enum status robust_finish(void *state, struct run *run, struct merge_result *result,
+                                 struct error *error)
 {
     struct merge_store *store = state;
-    const size_t pixel_bytes = store->size / (store->base.width * store->base.height);
-    const size_t all_bytes = pixel_bytes * store->base.pictures;            /* of one pixel of all pictures */
-    const size_t unit = store->base.file_count > 0 ? store->base.width : 1; /* readers have whole rows */
+    const size_t all_bytes = store->pixel_size * store->base.pictures;      /* of one pixel of all pictures */
+    const size_t unit = store->base.file_count > 0 ? store->base.width : 1; /* readers read whole rows */
     store->piece_length = PIECE_BYTES / all_bytes / unit * unit;
     if (store->piece_length == 0)
         store->piece_length = unit;
@@ -109,26 +109,24 @@ static enum status store_finish(void *state, struct run *run, struct merge_resul
 }
 
 /* Merges the pixels of one task (for thread_pool_each). */
-static enum status store_merge(void *context, int index, struct error *error)
+static enum status robust_merge(void *context, int index, struct error *error)
 {
     struct merge_store *store = context;
     const struct merge_base *base = &store->base;
     const size_t channels = base->channels, pictures = base->pictures;
-    const size_t pixel_bytes = store->size / (base->width * base->height);
     const size_t begin = (size_t)index * TASK_PIXELS;
     const size_t end = begin + TASK_PIXELS < store->count ? begin + TASK_PIXELS : store->count;
     const size_t block = BLOCK_PIXELS * channels;
     double *values = allocate((block + 2) * pictures * sizeof *values, "the samples of a stack", error);
     if (!values)
         return STATUS_FAILED;
-    /* `values` has a block of each picture. `counted` has one sample of it, from those pictures that cover
-     * its pixel. */
+    /* `values`: the block in each picture. `counted`: one sample, from the pictures that cover its pixel. */
     double *counted = values + block * pictures, *scratch = counted + pictures;
     unsigned long long tested = 0, rejected = 0;
     for (size_t first = begin; first < end; first += BLOCK_PIXELS) {
         const size_t pixels = end - first < BLOCK_PIXELS ? end - first : BLOCK_PIXELS;
         for (size_t i = 0; i < pictures; i++)
-            merge_values(base, store->piece + i * store->count * pixel_bytes, first, pixels,
+            merge_values(base, store->piece + i * store->count * store->pixel_size, first, pixels,
                          values + i * block);
         for (size_t sample = 0; sample < pixels * channels; sample++) {
             size_t count = 0;
@@ -154,17 +152,17 @@ static enum status store_merge(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
-/* Reads the pixels of the current piece, `first` and later ones, of all pictures. */
+/* Reads a piece of all pictures: store->count pixels from pixel `first` on. */
 static enum status read_piece(struct merge_store *store, size_t first, struct error *error)
 {
     const struct merge_base *base = &store->base;
     const struct merge_file *file = base->files, *end = base->files + base->file_count;
-    const size_t pixel_bytes = store->size / (base->width * base->height), size = store->count * pixel_bytes;
-    off_t offset = (off_t)(first * pixel_bytes); /* in the temporary file */
+    const size_t size = store->count * store->pixel_size;
+    off_t offset = (off_t)(first * store->pixel_size); /* in the temporary file */
     for (size_t i = 0; i < base->pictures; i++) {
         unsigned char *piece = store->piece + i * size;
         if (file < end && file->picture == i) {
-            if (reader_read(file->reader, piece, base->width * pixel_bytes,
+            if (reader_read(file->reader, piece, base->width * store->pixel_size,
                             (uint32_t)(store->count / base->width), error) != STATUS_OK)
                 return STATUS_FAILED;
             file++;
@@ -173,13 +171,13 @@ static enum status read_piece(struct merge_store *store, size_t first, struct er
         errno = 0;
         if (pread(fileno(store->file), piece, size, offset) != (ssize_t)size)
             return merge_store_fail(store, "read", error);
-        offset += (off_t)store->size;
+        offset += (off_t)store->picture_size;
     }
     return STATUS_OK;
 }
 
 /* Computes `count` pixels from `first` on, piece by piece. */
-static enum status store_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
+static enum status robust_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
 {
     struct merge_store *store = state;
     enum status status = STATUS_OK;
@@ -189,17 +187,17 @@ static enum status store_pixels(void *state, size_t first, size_t count, double 
         status = read_piece(store, first + done, error);
         if (status == STATUS_OK)
             status = thread_pool_each(&store->workers, (int)((store->count + TASK_PIXELS - 1) / TASK_PIXELS),
-                                      store_merge, store, error);
+                                      robust_merge, store, error);
     }
     return status;
 }
 
-static enum status store_read(void *state, float *rows, int count, struct error *error)
+static enum status robust_read(void *state, float *rows, int count, struct error *error)
 {
-    return merge_base_read(state, store_pixels, rows, count, error);
+    return merge_base_read(state, robust_pixels, rows, count, error);
 }
 
-static void store_describe(const void *state, char *text, size_t size)
+static void robust_describe(const void *state, char *text, size_t size)
 {
     const struct merge_store *store = state;
     const unsigned long long tested = atomic_load(&store->tested), rejected = atomic_load(&store->rejected);
@@ -210,8 +208,8 @@ static void store_describe(const void *state, char *text, size_t size)
 
 const struct merge merge_robust = {.begin = merge_store_begin,
                                    .add = merge_store_add,
-                                   .add_reader = store_add_reader,
-                                   .finish = store_finish,
-                                   .read = store_read,
-                                   .describe = store_describe,
+                                   .add_reader = robust_add_reader,
+                                   .finish = robust_finish,
+                                   .read = robust_read,
+                                   .describe = robust_describe,
                                    .free = merge_store_free};

@@ -1,5 +1,5 @@
-/* Merges that read all pictures again at the end: they store them in a temporary file (merge_store.c, and
- * wavelet/merge_focus.c for focus). Thread safety as for struct merge. */
+/* State of the merges that need all pictures at the end and store them in a temporary file: merge_robust
+ * (merge_store.c) and merge_focus (wavelet/merge_focus.c). Thread safety as for struct merge. */
 #ifndef CLIMG_FILTERS_MERGE_STORE_H
 #define CLIMG_FILTERS_MERGE_STORE_H
 
@@ -15,22 +15,25 @@ struct merge_store {
     double noise;           /* with focus; full scale is 1; NAN: estimate it */
     const char *folder;
     FILE *file;           /* the pictures, one after the other */
-    size_t size;          /* bytes of a picture */
+    size_t picture_size;  /* bytes */
+    size_t pixel_size;    /* bytes */
     unsigned char *piece; /* some pixels of all pictures; with focus rows of one */
     size_t piece_length;  /* pixels of a picture in `piece`; with focus rows */
-    double *row;          /* samples of a row, to count covered pixels */
+    double *row;          /* samples of a row */
     struct thread_pool workers;
     bool has_workers;
-    atomic_ullong tested, rejected;      /* samples, with sigma=K */
-    size_t covered, fullest;             /* most covered pixels of a picture; index of that picture */
-    struct focus_brightness *brightness; /* with focus, of each picture; owned */
-    float *sharp;                        /* the result of focus: all samples, colour multiplied by alpha */
-    const char *depth;                   /* path of the map of focus; may be NULL */
-    uint16_t *winners;                   /* its samples */
+    atomic_ullong tested, rejected; /* numbers of samples, with sigma=K */
+    size_t covered, fullest;        /* largest number of covered pixels of a picture; index of that picture */
 
-    /* The pixels that are being merged. */
-    size_t count;
-    double *pixels;
+    /* Focus only. */
+    struct focus_brightness *brightness; /* of each picture; owned */
+    float *sharp;                        /* the result: all samples, colour multiplied by alpha */
+    const char *depth_path;              /* path of the depth map; may be NULL */
+    uint16_t *depth_map;                 /* its samples */
+
+    /* The piece that is being merged. */
+    size_t count;   /* number of pixels */
+    double *pixels; /* the merged pixels */
 };
 
 /* Callbacks of struct merge. `params` begins with struct merge_options. */

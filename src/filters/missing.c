@@ -15,7 +15,7 @@ enum status missing_count(struct run *run, const void *params, const struct valu
     const int first = run_uncounted_row(run, params, rows, columns.begin == 0);
     const cl_int4 own = {{columns.begin, columns.end, first, rows.end}};
     *has_missing = false;
-    if (!shape->may_miss)
+    if (!shape->may_have_missing)
         return STATUS_OK;
     cl_mem counters;
     cl_uint *counts = allocate_zeroed(count, sizeof *counts, "counters", error);

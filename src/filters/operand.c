@@ -39,7 +39,7 @@ void operand_release(void *params)
 enum status operand_shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
 {
     const struct operand *operand = params;
-    out->may_miss = in->may_miss || operand->has_missing;
+    out->may_have_missing = in->may_have_missing || operand->has_missing;
     if (in->width != operand->width || in->height != operand->height)
         return fail(error, STATUS_FAILED, "is %dx%d here, but %s is %dx%d; both must have the same size",
                     in->width, in->height, operand->path, operand->width, operand->height);

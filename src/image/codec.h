@@ -1,5 +1,6 @@
-/* Interface between reader.c, writer.c and the formats. Private to src/image. A format embeds struct reader
- * and struct writer in its own structs, and implements struct reader_class and struct writer_class. */
+/* Interface between the formats and reader.c and writer.c. Private to src/image. A format's own reader and
+ * writer structs begin with struct reader and struct writer. It implements struct reader_class and struct
+ * writer_class. */
 #ifndef CLIMG_IMAGE_CODEC_H
 #define CLIMG_IMAGE_CODEC_H
 
@@ -23,9 +24,9 @@ struct reader {
     char *name; /* the path, or "standard input" */
     struct reader_options options;
     FILE *file;
-    unsigned char head[FOREIGN_SIZE]; /* the file's first bytes, already read to recognise it */
-    size_t head_size; /* bytes of `head` that the class reads before the file: at most SIGNATURE_SIZE; 0 if it
-                       * seeks, as the file is at its start */
+    unsigned char head[FOREIGN_SIGNATURE_SIZE]; /* the file's first bytes, already read to recognise it */
+    size_t head_size; /* bytes of `head` that precede the position of `file`, at most SIGNATURE_SIZE; 0 if the
+                       * class seeks: `file` is at its start */
     struct prefetch prefetch;
     struct metadata trailing; /* only left_out and warning are used: reader_trailing_warnings */
     bool trailing_done;       /* check_trailing_data was called, or reader_copy copies all data */
@@ -36,9 +37,9 @@ struct reader {
     struct rgb_conversion *to_rgb; /* NULL: rows are gray or RGB in the file */
     unsigned char *file_row;       /* a row before its conversion */
     int page_count;                /* 1 by default; 0: unknown */
-    bool uncompressed;             /* rows of the current page are copied from the file */
+    bool uncompressed;             /* rows of the current page need no decoding */
     uint64_t memory;               /* bytes allocated to decode the current page */
-    bool rounded;                  /* some samples lost precision when they became floats of 32 bits */
+    bool rounded;                  /* some samples lost precision in the conversion to 32-bit floats */
 };
 
 /* Returns the last page to read by the options, from 1 on; the file may have fewer. INT_MAX: all pages. */
@@ -50,8 +51,8 @@ enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixel
 /* Fails with "cannot read: " and the text of errno. */
 enum status fail_reading(struct error *error);
 
-/* Functions of a format. image/reader.h has their contracts under the same names. Messages do not name the
- * file: reader.c does. One thread at a time uses a reader. */
+/* Functions of a format. Contracts are in image/reader.h, at the functions of the same names. Messages do not
+ * name the file: reader.c adds the name. One thread at a time uses a reader. */
 struct reader_class {
     size_t size; /* bytes of the format's reader struct, which reader_open allocates and zeroes */
     bool seeks;  /* needs a seekable file: reader.c copies a pipe to a temporary one */
@@ -62,12 +63,12 @@ struct reader_class {
     void (*reduce)(struct reader *reader, int factor);
     /* Skips the next rows without decoding them. False: not possible. May be NULL. */
     bool (*skip)(struct reader *reader, uint32_t count);
-    /* Goes back to the first row of an uncompressed page. False: not possible. May be NULL. */
-    bool (*go_back)(struct reader *reader);
+    /* Seeks to the first row of an uncompressed page. False: not possible. May be NULL. */
+    bool (*rewind_page)(struct reader *reader);
     /* True if the file has all rows of the current page, which is uncompressed. NULL: unknown. */
     bool (*is_complete)(const struct reader *reader);
-    /* After the last row: warns in `trailing` of data after the picture. Does not wait for a pipe. May be
-     * NULL. */
+    /* After the last row: sets a warning in `trailing` if data follow the picture. Does not wait for a pipe.
+     * May be NULL. */
     void (*check_trailing_data)(struct reader *reader);
     enum status (*next_page)(struct reader *reader, bool *more, struct error *error); /* NULL: one page */
     /* Frees the format's memory, also after a failed open. May be NULL. */
@@ -83,7 +84,7 @@ struct writer {
     unsigned char *rows; /* writer.c: rows after their conversion to bits or without alpha, owned; or NULL */
     bool blends_alpha;   /* writer.c: the caller's rows have alpha, which is blended with white */
     bool begun;          /* a page was begun */
-    bool copied;         /* by writer_copy or writer_turn: no page was begun, and the file is complete */
+    bool copied;         /* by writer_copy or writer_transform: no page was begun, and the file is complete */
 };
 
 /* Returns the bytes of a row as the format's `write` receives it. Pixels of a bilevel page are bits, the
@@ -93,9 +94,9 @@ static inline size_t writer_row_size(const struct writer_options *options, const
     return options->bilevel ? ((size_t)info->width + 7) / 8 : row_size(info);
 }
 
-/* Functions of a format. image/writer.h has their contracts under the same names. */
+/* Functions of a format. Contracts are in image/writer.h, at the functions of the same names. */
 struct writer_class {
-    /* Returns the bytes allocated to write such a page. options->jobs is not 0. NULL: hardly any. */
+    /* Returns the bytes allocated to write such a page. options->jobs is not 0. NULL: negligible. */
     uint64_t (*memory)(const struct writer_options *options, const struct image_info *info);
     size_t size;       /* bytes of the format's writer struct, which writer_open allocates and zeroes */
     bool seeks;        /* needs a seekable output.file: a temporary file for pipes */

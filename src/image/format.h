@@ -67,8 +67,8 @@ struct format {
     void (*leave_out)(struct image_info *info);
     /* Writes a flipped or turned copy of the reader's file without coding its pixels again. If that is
      * impossible, writes nothing and fills in move->obstacle. May be NULL. */
-    enum status (*turn)(struct reader *reader, struct writer *writer, const struct affine *inverse_map,
-                        const struct image_info *info, struct lossless_move *move, struct error *error);
+    enum status (*transform)(struct reader *reader, struct writer *writer, const struct affine *inverse_map,
+                             const struct image_info *info, struct lossless_move *move, struct error *error);
     const struct reader_class *reader; /* image/codec.h */
     const struct writer_class *writer;
 };
@@ -143,7 +143,7 @@ struct format_names format_names(const struct capacity *content, const char *con
 
 /* A foreign format is known by name, but climg neither reads nor writes it. These return its name ("GIF") by
  * a file's first bytes or by its extension, or NULL. */
-enum { FOREIGN_SIZE = 15 /* first bytes that are compared */ };
+enum { FOREIGN_SIGNATURE_SIZE = 15 /* first bytes that are compared */ };
 const char *foreign_name(const unsigned char *head, size_t size);
 const char *foreign_name_by_path(const char *path);
 

@@ -18,7 +18,7 @@ void inflate_feed(struct inflate_state *state, const unsigned char *bytes, size_
     state->avail_in = (uint32_t)size;
 }
 
-bool inflate_is_hungry(const struct inflate_state *state)
+bool inflate_needs_input(const struct inflate_state *state)
 {
     return state->avail_in == 0;
 }

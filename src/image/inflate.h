@@ -11,11 +11,11 @@
 /* Begins a stream. The struct needs no cleanup. It has 85 KiB: allocate it on the heap. */
 void inflate_begin(struct inflate_state *state);
 
-/* Sets the next bytes of the stream, less than 4 GiB, which must stay valid until inflate_is_hungry. */
+/* Sets the next bytes of the stream, less than 4 GiB, which must stay valid until inflate_needs_input. */
 void inflate_feed(struct inflate_state *state, const unsigned char *bytes, size_t size);
 
 /* True if all bytes are consumed, so that the next ones must be set. */
-bool inflate_is_hungry(const struct inflate_state *state);
+bool inflate_needs_input(const struct inflate_state *state);
 
 /* True after the end of the stream and its checksum, if that was right. */
 bool inflate_has_ended(const struct inflate_state *state);

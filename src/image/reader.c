@@ -377,11 +377,11 @@ enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint
     return STATUS_OK;
 }
 
-bool reader_go_back(struct reader *reader)
+bool reader_rewind_page(struct reader *reader)
 {
     const struct reader_class *class = reader->format->reader;
-    return reader_is_uncompressed(reader) && !reader->prefetch.rows && class->go_back &&
-           class->go_back(reader);
+    return reader_is_uncompressed(reader) && !reader->prefetch.rows && class->rewind_page &&
+           class->rewind_page(reader);
 }
 
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error)

@@ -58,9 +58,9 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
 enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
                         struct error *error);
 
-/* Goes back to the first row of an uncompressed page. Returns false if the page is compressed, the file
+/* Seeks to the first row of an uncompressed page. Returns false if the page is compressed, the file
  * cannot seek, or rows were prefetched. */
-bool reader_go_back(struct reader *reader);
+bool reader_rewind_page(struct reader *reader);
 
 /* True if rows of the current page are copied from the file, so that reading them again is cheap. */
 bool reader_is_uncompressed(const struct reader *reader);
@@ -87,7 +87,7 @@ bool reader_rounded(const struct reader *reader);
  * reader_options.rewinds must be set. */
 enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error);
 
-/* Goes back to the first page to read. reader_options.rewinds must be set. */
+/* Seeks to the first page to read. reader_options.rewinds must be set. */
 enum status reader_rewind(struct reader *reader, struct error *error);
 
 /* Decodes all pages to read and drops their pixels, to find damage. */

@@ -209,13 +209,13 @@ enum status writer_copy(struct writer *writer, struct reader *reader, struct err
     return prefix_name(writer, reader_copy(reader, writer->output.file, error), error);
 }
 
-enum status writer_turn(struct writer *writer, struct reader *reader, const struct affine *inverse_map,
-                        const struct image_info *info, struct lossless_move *move, struct error *error)
+enum status writer_transform(struct writer *writer, struct reader *reader, const struct affine *inverse_map,
+                             const struct image_info *info, struct lossless_move *move, struct error *error)
 {
     *move = (struct lossless_move){.done = false};
-    if (writer->format->turn == NULL || writer->format != reader->format)
+    if (writer->format->transform == NULL || writer->format != reader->format)
         return STATUS_OK;
-    enum status status = writer->format->turn(reader, writer, inverse_map, info, move, error);
+    enum status status = writer->format->transform(reader, writer, inverse_map, info, move, error);
     writer->copied = move->done;
     return prefix_name(writer, status, error);
 }

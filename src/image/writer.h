@@ -36,10 +36,10 @@ enum status writer_end_page(struct writer *writer, struct error *error);
 enum status writer_copy(struct writer *writer, struct reader *reader, struct error *error);
 
 /* Writes a flipped or turned copy of the reader's file without coding its pixels again, if both have one
- * format and that supports it (format.turn). `inverse_map` maps positions of the output to positions of the
- * input. If move->done is false, nothing was written, and the page must be written by rows. */
-enum status writer_turn(struct writer *writer, struct reader *reader, const struct affine *inverse_map,
-                        const struct image_info *info, struct lossless_move *move, struct error *error);
+ * format and that supports it (format.transform). `inverse_map` maps positions of the output to positions of
+ * the input. If move->done is false, nothing was written, and the page must be written by rows. */
+enum status writer_transform(struct writer *writer, struct reader *reader, const struct affine *inverse_map,
+                             const struct image_info *info, struct lossless_move *move, struct error *error);
 
 /* Completes the file and renames it. */
 enum status writer_commit(struct writer *writer, struct error *error);

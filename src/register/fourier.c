@@ -7,8 +7,8 @@
  *
  *     forward:   columns ─▶ transpose ─▶ columns          inverse:   columns ─▶ transpose ─▶ columns
  *
- * Only columns are transformed. A butterfly then has the same factor for a whole row, and the compiler makes
- * vectors of it. */
+ * Rows are transposed and then transformed as columns, too: a butterfly then has the same factor for a whole
+ * row, and the compiler vectorises it. */
 #include "register/fourier.h"
 
 #include "base/exact.h"
@@ -19,15 +19,15 @@
 enum status fourier_make(struct fourier *fourier, int width, int height, struct error *error)
 {
     const int count = width > height ? width : height;
-    const double turn = 6.283185307179586;
+    const double two_pi = 6.283185307179586;
     *fourier = (struct fourier){.width = width, .height = height};
     fourier->cosines = allocate(2 * (size_t)count * sizeof *fourier->cosines, "a Fourier transform", error);
     if (!fourier->cosines)
         return STATUS_FAILED;
     fourier->sines = fourier->cosines + count;
     for (int i = 0; i < count; i++) {
-        fourier->cosines[i] = (float)exact_cos(turn * i / count);
-        fourier->sines[i] = (float)exact_sin(turn * i / count);
+        fourier->cosines[i] = (float)exact_cos(two_pi * i / count);
+        fourier->sines[i] = (float)exact_sin(two_pi * i / count);
     }
     return STATUS_OK;
 }
@@ -73,7 +73,7 @@ static void butterfly_inverse(struct row_pair rows, int width, float cosine, flo
 static void butterflies(const struct fourier *fourier, float *plane, int width, int height, int half,
                         void (*butterfly)(struct row_pair, int, float, float))
 {
-    /* The tables have the steps of the longer side, so a shorter one skips entries. */
+    /* The tables are for the longer side; the shorter one uses every second, fourth, ... entry. */
     const int longer = fourier->width > fourier->height ? fourier->width : fourier->height;
     float *imaginary = plane + (size_t)width * (size_t)height;
     for (int top = 0; top < height; top += 2 * half)

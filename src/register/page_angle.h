@@ -6,7 +6,7 @@
 #include "engine/stage.h"
 #include "image/image.h"
 
-/* Pixels of the longer side of a page that are enough to find its angle. */
+/* Length in pixels of a page's longer side that is enough to find its angle. */
 enum { PAGE_ANGLE_SIDE = 1200 };
 
 /* State of a measurement. */
@@ -24,10 +24,10 @@ enum status page_angle_begin(void *context, const void *params, const struct sha
 void page_angle_add(void *context, const void *rows, size_t pitch, uint32_t count);
 void page_angle_release(void *context);
 
-/* Finds the angle by which --rotate makes the lines level, from -most to `most` degrees; 0 if they are level
- * already or no angle is clear. Call it once, after the last row. Sets `stage`, and `found` or `warning`, of
- * the replacement; the caller sets `value`. */
-enum status page_angle_find(const struct page_angle *state, double most, double *degrees,
+/* Finds the angle by which --rotate makes the lines level, from -max_angle to max_angle degrees; 0 if they
+ * are level already or no angle is clear. Call it once, after the last row. Sets `stage`, and `found` or
+ * `warning`, of the replacement; the caller sets `value`. */
+enum status page_angle_find(const struct page_angle *state, double max_angle, double *degrees,
                             struct replacement *replacement, struct error *error);
 
 #endif

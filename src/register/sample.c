@@ -1,8 +1,8 @@
 /* Cubic interpolation of a picture at the pixels of the reference: the inner loop of registration.
  *
- * An affine map maps a row of the reference to a straight line in the picture. The columns whose 4 x 4
- * samples exist are computed once a row, so pixels outside the picture cost nothing. That saves 15% of the
- * time of pictures that cannot be aligned, as most of their candidates are partly outside. */
+ * An affine map maps a row of the reference to a straight line in the picture. For each row, the range of
+ * columns whose 4 x 4 samples are in the picture is computed first, so pixels outside cost nothing. That
+ * saves 15% of the time of pictures that cannot be aligned, as most of the maps tried are partly outside. */
 #include "register/refine.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static float4 load4(const float *from)
     return values;
 }
 
-/* Returns the weights of the four samples around a position that is t, in [0, 1), after the second one: cubic
+/* Returns the weights of the samples at -1, 0, 1 and 2 for an interpolation at t, in [0, 1): cubic
  * convolution with a = -0.5 (R. Keys, IEEE TASSP 29, 1981). Each weight is a polynomial of t. */
 static float4 cubic_weights(float t)
 {
@@ -28,8 +28,8 @@ static float4 cubic_weights(float t)
     return ((cubic * t + square) * t + linear) * t + constant;
 }
 
-/* Interpolates between 4 x 4 samples, the top left one of which is *from, at x, y after the second column and
- * row: down each column, then across. */
+/* Interpolates 4 x 4 samples, first down each column, then across. *from is the top left sample; x and y are
+ * relative to the second column and row. */
 static float interpolate(const float *from, size_t pitch, float x, float y)
 {
     const float4 across = cubic_weights(x), down = cubic_weights(y);
@@ -39,9 +39,9 @@ static float interpolate(const float *from, size_t pitch, float x, float y)
     return (columns[0] + columns[1]) + (columns[2] + columns[3]);
 }
 
-/* Narrows columns x in [*begin, *end) to those with 1 <= slope * x + start < limit, and one more on each
- * side, as the quotients are rounded. sample_rows tests each position exactly. */
-static void narrow(double slope, double start, double limit, int *begin, int *end)
+/* Narrows the columns [*begin, *end) to those x with 1 <= slope * x + start < limit, plus one on each side
+ * against rounding errors: sample_rows tests each position exactly. */
+static void narrow_columns(double slope, double start, double limit, int *begin, int *end)
 {
     if (slope == 0)
         return;
@@ -60,8 +60,8 @@ void sample_rows(const struct gray_plane *picture, const struct affine *affine, 
               *weights = sampled->weights + (size_t)y * (size_t)sampled->width;
         const double start_x = affine->xy * y + affine->x, start_y = affine->yy * y + affine->y;
         int begin = 0, end = sampled->width;
-        narrow(affine->xx, start_x, picture->width - 2, &begin, &end);
-        narrow(affine->yx, start_y, picture->height - 2, &begin, &end);
+        narrow_columns(affine->xx, start_x, picture->width - 2, &begin, &end);
+        narrow_columns(affine->yx, start_y, picture->height - 2, &begin, &end);
         /* Pixels outside the picture have value and weight 0. */
         memset(values, 0, (size_t)sampled->width * sizeof *values);
         memset(weights, 0, (size_t)sampled->width * sizeof *weights);
@@ -72,7 +72,7 @@ void sample_rows(const struct gray_plane *picture, const struct affine *affine, 
             const int column = (int)at_x, row = (int)at_y;
             const float *from = picture->values + (ptrdiff_t)(row - 1) * pitch + column - 1;
             values[x] = interpolate(from, (size_t)pitch, (float)(at_x - column), (float)(at_y - row));
-            /* The weight of the nearest pixel: weights are mostly 0 or 1, and need no interpolation. */
+            /* Use the weight of the nearest pixel: most weights are 0 or 1. */
             weights[x] = picture->weights[(ptrdiff_t)(at_y + 0.5) * pitch + (ptrdiff_t)(at_x + 0.5)];
         }
     }

@@ -297,7 +297,7 @@ static enum status divide_by_blur(struct run *run, const struct background *back
 static bool background_needs_grid(const void *params, const struct shape *in)
 {
     const struct background *background = params;
-    return background->method == DIVIDE && background->gaussian.x_weights == NULL && !in->may_miss;
+    return background->method == DIVIDE && background->gaussian.x_weights == NULL && !in->may_have_missing;
 }
 
 static const struct analysis background_analysis = {background_needs_grid, rows_same, gaussian_grid_begin,

@@ -26,8 +26,8 @@ static enum status parse_border(const char *text, void *field, struct error *err
                     "expected the pixels on every side, or WxH for left and right, top and bottom, as in 20 "
                     "or 20x10, up to %d; --extend takes percent",
                     BOX_MAX_SIDE);
-    box->width = (struct length){.number = 100, .percent = true, .margin = x};
-    box->height = (struct length){.number = 100, .percent = true, .margin = y};
+    box->width = (struct length){.number = 100, .is_percent = true, .margin = x};
+    box->height = (struct length){.number = 100, .is_percent = true, .margin = y};
     return STATUS_OK;
 }
 
@@ -79,5 +79,5 @@ const struct stage stage_border = {
     .inverse_map = canvas_inverse_map,
     .caps = canvas_caps,
     .adapt_to_chroma = canvas_adapt_to_chroma,
-    .run = canvas_image,
+    .run = canvas_run,
 };

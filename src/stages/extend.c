@@ -59,5 +59,5 @@ const struct stage stage_extend = {
     .inverse_map = canvas_inverse_map,
     .caps = canvas_caps,
     .adapt_to_chroma = canvas_adapt_to_chroma,
-    .run = canvas_image,
+    .run = canvas_run,
 };

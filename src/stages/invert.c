@@ -1,10 +1,10 @@
 /* Negative:
  *
- *     dst = 1 + least - src
+ *     dst = 1 + min_sample - src
  *
- * where `least` is the smallest sample on the chain's scale: 0, but -1 - 1/32767 for signed 16 bit, so that
- * -32768 and 32767 exchange. It is the point operation `linear` (kernels/point.cl) with factor -1;
- * with alpha the kernel multiplies the offset by alpha, as colour is premultiplied.
+ * where `min_sample` is the smallest sample on the chain's scale: 0, but -1 - 1/32767 for signed 16 bit, so
+ * that -32768 and 32767 exchange. It is the point operation `linear` (kernels/point.cl) with factor -1; with
+ * alpha the kernel multiplies the offset by alpha, as colour is premultiplied.
  *
  * This is the smallest stage, and the example of CONTRIBUTING.md. */
 #include "engine/run.h"
@@ -23,7 +23,7 @@ static enum status run_invert(struct run *run, const void *params, const struct 
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];
-    const cl_float factor = -1, offset = 1 + shape_value(&in->shape, in->shape.least);
+    const cl_float factor = -1, offset = 1 + shape_value(&in->shape, in->shape.min_sample);
     const cl_int alpha = shape_alpha(&out->shape);
     struct kernel_launch work = run_work(run, "point", "linear", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(factor),

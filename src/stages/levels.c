@@ -4,10 +4,11 @@
  *
  * With `auto`, black and white come from the histogram of the whole picture (filters/histogram.h), before its
  * slices are processed. At most `clip` percent of the samples are below black, and at most as many above
- * white, as in Pillow's ImageOps.autocontrast. As each picture has its own values, there are no groups then.
+ * white, as in Pillow's ImageOps.autocontrast. Each picture has its own values, so images form no groups
+ * then.
  *
  * Unlike most stages this one clips its results, as negative numbers have no real powers. Colour is
- * premultiplied by alpha: the kernel scales black and white by alpha, too, instead of dividing. */
+ * premultiplied by alpha. Instead of dividing by alpha, the kernel multiplies black and white by it. */
 #include "filters/histogram.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ static enum status parse_ends(const char *text, void *field, struct error *error
     struct amounts ends;
     const struct amount *black = &ends.items[0], *white = &ends.items[1];
     if (!amounts_parse(text, &ends) || (ends.count != 0 && ends.count != 2) ||
-        (ends.count == 2 && black->percent == white->percent &&
+        (ends.count == 2 && black->is_percent == white->is_percent &&
          !(fabsf((float)white->number - (float)black->number) >= 1e-30F)))
         return fail(error, STATUS_USAGE,
                     "expected auto or BLACK,WHITE: two different numbers, as in 10,245 or 5%%,95%%");
@@ -38,7 +39,7 @@ static enum status parse_clip(const char *text, void *field, struct error *error
     struct amount *clip = field;
     if (!amount_parse(&text, clip) || *text != '\0' || !(clip->number >= 0 && clip->number < 50))
         return fail(error, STATUS_USAGE, "not percent from 0 to less than 50");
-    clip->percent = true;
+    clip->is_percent = true;
     return STATUS_OK;
 }
 
@@ -47,7 +48,7 @@ static void print_clip(FILE *file, const void *params)
     amount_print(file, &((const struct levels *)params)->search.clip);
 }
 
-/* Returns why a key of auto has no effect, or NULL. */
+/* Callback option.unused of the keys of auto. */
 static const char *auto_unused(const void *params)
 {
     return ((const struct levels *)params)->search.given.count == 0 ? NULL : "belongs to auto";
@@ -105,10 +106,11 @@ static enum status levels_shape(const void *params, const struct shape *in, stru
     if (levels->search.find || amount_value(in, black) != amount_value(in, white))
         return STATUS_OK;
     return fail(error, STATUS_FAILED, "--levels: BLACK and WHITE are the same value, %.6g",
-                black->percent ? in->zero + (in->full - in->zero) * black->number / 100 : black->number);
+                black->is_percent ? in->zero + (in->full - in->zero) * black->number / 100 : black->number);
 }
 
-/* Enqueues the mapping; with auto it may wait for a histogram. A channel of one value is copied. */
+/* Enqueues the mapping; with auto it may wait for a histogram. A channel whose black equals white is copied.
+ */
 static enum status run_levels(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {

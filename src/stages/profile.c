@@ -123,8 +123,8 @@ static const struct colour_space *profile_space(const struct profile *profile, c
 static const struct colour_link *profile_link(const struct profile *profile, const struct shape *in,
                                               struct error *error)
 {
-    const struct colour_end from = {shape_space(in), in->linear},
-                            to = {profile_space(profile, in), in->linear};
+    const struct colour_endpoint from = {shape_space(in), in->linear},
+                                 to = {profile_space(profile, in), in->linear};
     const struct colour_link *link = NULL;
     if (from.space == NULL || to.space == NULL)
         fail_memory(error, "out of memory for a colour space");

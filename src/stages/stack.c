@@ -67,7 +67,7 @@ static const struct option options[] = {
      .unused = focus_unused},
     {.name = "depth",
      .type = OPTION_TEXT,
-     .offset = offsetof(struct stack_params, merge.depth),
+     .offset = offsetof(struct stack_params, merge.depth_path),
      .value = "FILE",
      .help =
          "writes a gray picture of the input with the most detail, black for the first to white for the last",
@@ -106,16 +106,16 @@ static enum status stack_check(void *params, struct error *error)
     /* Below 1, all samples may be rejected. */
     if (stack->merge.sigma > 0 && stack->merge.sigma < 1)
         return fail(error, STATUS_USAGE, "sigma must be at least 1, or 0");
-    if (stack->merge.depth && !format_by_path(stack->merge.depth))
+    if (stack->merge.depth_path && !format_by_path(stack->merge.depth_path))
         return fail(error, STATUS_USAGE, "depth=%s: climg writes %s; give the map one of their extensions",
-                    stack->merge.depth, format_names(NULL, "and").text);
-    if (stack->merge.depth) {
-        const struct format *format = format_by_path(stack->merge.depth);
+                    stack->merge.depth_path, format_names(NULL, "and").text);
+    if (stack->merge.depth_path) {
+        const struct format *format = format_by_path(stack->merge.depth_path);
         const struct capacity map = {.types = 1u << format_sample_type(format, SAMPLE_UINT16),
                                      .channels = 1u << 1};
         if (!format_holds(format, &map))
             return fail(error, STATUS_USAGE, "depth=%s: %s does not hold gray pictures; write %s",
-                        stack->merge.depth, format->name, format_names(&map, "or").text);
+                        stack->merge.depth_path, format->name, format_names(&map, "or").text);
     }
     return STATUS_OK;
 }
@@ -138,8 +138,8 @@ static struct stage_caps stack_caps(const void *params)
                                .needs_all_rows = stack->merge.method == MERGE_FOCUS,
                                .needs_upright = true,
                                .amplifies = stack->merge.method == MERGE_SUM,
-                               .output_file = stack->merge.depth,
-                               .output_is_image = stack->merge.depth != NULL,
+                               .output_file = stack->merge.depth_path,
+                               .output_is_image = stack->merge.depth_path != NULL,
                                .merges_pages = stack->pages,
                                .merges_strictly = stack->strict,
                                .relative_cost = 0.1};

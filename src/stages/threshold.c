@@ -277,7 +277,7 @@ static enum status window_samples(struct run *run, const struct threshold *thres
                                   struct planes *samples, struct error *error)
 {
     const struct planes *src = &in->planes[0];
-    const cl_float factor = -1, offset = 1 + shape_value(&in->shape, in->shape.least);
+    const cl_float factor = -1, offset = 1 + shape_value(&in->shape, in->shape.min_sample);
     const cl_int alpha = shape_alpha(&in->shape);
     *samples = *src;
     if (!threshold->invert)
@@ -335,11 +335,11 @@ static enum status read_extremes(struct run *run, const struct threshold *thresh
         return STATUS_FAILED;
     for (int c = 0; c < colours; c++)
         run_count_missing(run, threshold, 0, keys[EXTREMES * c + 2]);
-    for (int c = 1; c < colours && !threshold->search.each; c++)
+    for (int c = 1; c < colours && !threshold->search.per_channel; c++)
         for (int i = 0; i < 2; i++)
             keys[i] = keys[EXTREMES * c + i] > keys[i] ? keys[EXTREMES * c + i] : keys[i];
     for (int c = 0; c < colours; c++) {
-        const cl_uint *key = threshold->search.each ? keys + EXTREMES * c : keys;
+        const cl_uint *key = threshold->search.per_channel ? keys + EXTREMES * c : keys;
         if (key[0] == 0 || key[1] == 0) /* no finite sample */
             continue;
         found[2 * c] = sqrtf(from_sort_key(key[0]) / window_size(threshold));
@@ -499,7 +499,8 @@ static enum status run_threshold(struct run *run, const void *params, const stru
     const bool otsu = threshold->search.find;
     float found[8];
     cl_float4 limit;
-    for (int i = 0; i < in->shape.images && shape_is_colour(&in->shape) && !threshold->search.each; i++)
+    for (int i = 0; i < in->shape.images && shape_is_colour(&in->shape) && !threshold->search.per_channel;
+         i++)
         run_warn(run, i,
                  "--threshold makes each colour black or white separately, so pixels can become red, cyan or "
                  "yellow; for black and white put --gray before it");
@@ -527,7 +528,7 @@ static struct stage_caps threshold_caps(const void *params)
     const struct threshold *threshold = params;
     const struct amount *amount = &threshold->limit.amount;
     const double value =
-        threshold->limit.method == NUMBER && !amount->percent && amount->number != 1 ? amount->number : 0;
+        threshold->limit.method == NUMBER && !amount->is_percent && amount->number != 1 ? amount->number : 0;
     return (struct stage_caps){.groups = !needs_search(threshold),
                                .new_values = true,
                                .relative_cost = is_local(threshold) ? 4 : 0,

@@ -74,7 +74,7 @@ static enum status trim_begin(void *context, const void *params, const struct sh
     struct trim_state *state = context;
     const struct amount *tolerance = &((const struct trim *)params)->tolerance;
     *state = (struct trim_state){.info = *info, .left = -1, .right = -1, .top = -1};
-    state->tolerance = tolerance->number / (tolerance->percent ? 100 : shape->full - shape->zero);
+    state->tolerance = tolerance->number / (tolerance->is_percent ? 100 : shape->full - shape->zero);
     state->rounding = sample_is_float(info->type) ? 0x1p-21 : 0x1p-40;
     state->values = allocate(info->width * (size_t)info->channels * sizeof *state->values, "a row", error);
     state->extremes = allocate(info->height * sizeof *state->extremes, "rows", error);

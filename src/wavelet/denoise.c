@@ -74,7 +74,7 @@ static struct dtcwt_rows denoise_needed_rows(const struct shape *pyramid, struct
 /* Returns the rows of an image that are needed to replace missing values in `rows`. */
 static struct interval denoise_filled_rows(const struct shape *image, struct interval rows)
 {
-    return interval_widen(rows, image->may_miss ? MISSING_RADIUS : 0);
+    return interval_widen(rows, image->may_have_missing ? MISSING_RADIUS : 0);
 }
 
 struct interval denoise_rows(const void *params, const struct shape *image, struct interval out)

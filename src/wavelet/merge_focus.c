@@ -1,11 +1,11 @@
 /* The merge of --stack focus (struct merge): keeps the pictures in a temporary file, makes them equally
- * bright, merges them (wavelet/focus.h), and writes the map of the sharpest pictures.
+ * bright, merges them (wavelet/focus.h), and writes the depth map: which picture is the sharpest at a pixel.
  *
- * Flash and mains light change from shot to shot. Detail of brighter pictures would win, and areas would get
- * the brightness of their picture: differences of up to 5% cost 0.6 dB without noise, 0.2 dB with noise of 3
- * counts. So each picture is multiplied by a factor. Its brightness relative to the first picture is the
- * median of the ratios in a grid of cells: blur hardly changes the mean of a cell, and moving objects change
- * few cells. */
+ * Flash and mains light change from shot to shot. Brighter pictures would then win too often, and the result
+ * would be uneven: differences of up to 5% cost 0.6 dB without noise, 0.2 dB with noise of 3 counts. So each
+ * picture is multiplied by a factor. A grid divides the pictures into cells; a picture's brightness relative
+ * to the first one is the median of the cells' ratios. Blur hardly changes the mean of a cell, and moving
+ * objects change few cells. */
 #include "filters/merge_store.h"
 #include "image/writer.h"
 #include "wavelet/focus.h"
@@ -20,21 +20,21 @@ enum { CELLS = 16, CELL_ROWS = 32 };
 
 /* Brightness and detail of a picture. */
 struct focus_brightness {
-    double sums[CELLS * CELLS];   /* of colours, multiplied by alpha */
-    double places[CELLS * CELLS]; /* sums of the positions, from 1, of pixels that count */
-    double ratio;                 /* to the first picture */
-    double factor;                /* multiplies the picture, so that all are equally bright */
+    double sums[CELLS * CELLS];      /* of colours, multiplied by alpha */
+    double positions[CELLS * CELLS]; /* sums of 1 + index of the covered pixels, to compare their sets */
+    double ratio;                    /* to the first picture */
+    double factor;                   /* multiplies the picture, so that all are equally bright */
     double detail; /* mean difference of neighbouring pixels of a row; NAN without neighbours */
 };
 
-/* Largest quotient of the quartiles of a picture's ratios, and largest ratio or inverse ratio. Beyond, the
- * light did not change but the picture, as in planes of a confocal microscope. */
+/* Limits of a change of the light: upper over lower quartile of the cells' ratios, and ratio or inverse
+ * ratio. Larger differences are in the pictures themselves, as in planes of a confocal microscope. */
 static const double MAX_SPREAD = 1.25, MAX_RATIO = 2;
 
-/* Smaller changes of the ratio are not corrected, as blur causes them, too. */
+/* Smaller deviations of the ratio from 1 are not corrected, as blur causes them, too. */
 static const double MIN_CHANGE = 0.003;
 
-/* Measures the brightness and the detail of a picture and adds it to the file. */
+/* Measures the brightness and the detail of a picture and appends the picture to the file. */
 static enum status focus_add(void *state, struct run *run, const void *samples, struct error *error)
 {
     struct merge_store *store = state;
@@ -46,8 +46,8 @@ static enum status focus_add(void *state, struct run *run, const void *samples, 
     if (!grown)
         return fail_memory(error, "out of memory for the brightness of pictures");
     store->brightness = grown;
-    struct focus_brightness *own = &grown[base->pictures];
-    *own = (struct focus_brightness){.factor = 1};
+    struct focus_brightness *brightness = &grown[base->pictures];
+    *brightness = (struct focus_brightness){.factor = 1};
     double pairs = 0;
     for (size_t y = 0; y < base->height; y += step) {
         const size_t row = y * CELLS / base->height * CELLS;
@@ -63,16 +63,16 @@ static enum status focus_add(void *state, struct run *run, const void *samples, 
             double sum = 0;
             for (size_t c = 0; c < channels - base->alpha; c++)
                 sum += pixel[c];
-            own->places[cell] += (double)(y * width + x + 1);
-            own->sums[cell] += sum;
+            brightness->positions[cell] += (double)(y * width + x + 1);
+            brightness->sums[cell] += sum;
             if (!isnan(before)) {
-                own->detail += fabs(sum - before);
+                brightness->detail += fabs(sum - before);
                 pairs++;
             }
             before = sum;
         }
     }
-    own->detail /= pairs;
+    brightness->detail /= pairs;
     return merge_store_add(state, run, samples, error);
 }
 
@@ -96,8 +96,8 @@ static double focus_ratio_of(const struct focus_brightness *first, const struct 
     double total = 0, sum = 0, quartiles[3] = {1, 1, 1};
     for (size_t i = 0; i < CELLS * CELLS; i++) {
         const double a = first->sums[i], b = other->sums[i];
-        if (first->places[i] != other->places[i] || !(a > 0 && b > 0 && isfinite(a) && isfinite(b)))
-            continue; /* not covered alike, or dark */
+        if (first->positions[i] != other->positions[i] || !(a > 0 && b > 0 && isfinite(a) && isfinite(b)))
+            continue; /* other pixels are covered, or it is black */
         ratios[count] = (struct focus_ratio){b / a, fmin(a, b)};
         total += ratios[count++].weight;
     }
@@ -105,12 +105,12 @@ static double focus_ratio_of(const struct focus_brightness *first, const struct 
     for (size_t i = 0, next = 0; i < count && next < 3; i++)
         for (sum += ratios[i].weight; next < 3 && 4 * sum >= (double)(next + 1) * total; next++)
             quartiles[next] = ratios[i].ratio;
-    const bool is_light = quartiles[2] <= MAX_SPREAD * quartiles[0] && quartiles[1] <= MAX_RATIO &&
-                          quartiles[1] * MAX_RATIO >= 1;
-    return is_light && fabs(quartiles[1] - 1) > MIN_CHANGE ? quartiles[1] : 1;
+    const bool is_due_to_light = quartiles[2] <= MAX_SPREAD * quartiles[0] && quartiles[1] <= MAX_RATIO &&
+                                 quartiles[1] * MAX_RATIO >= 1;
+    return is_due_to_light && fabs(quartiles[1] - 1) > MIN_CHANGE ? quartiles[1] : 1;
 }
 
-/* Finds ratios and factors. The factors give each picture the mean brightness of all. */
+/* Finds ratios and factors. Multiplied by its factor, each picture has the mean brightness of all. */
 static void focus_find_factors(const struct merge_store *store)
 {
     const size_t pictures = store->base.pictures;
@@ -123,7 +123,8 @@ static void focus_find_factors(const struct merge_store *store)
         store->brightness[i].factor = mean / store->brightness[i].ratio;
 }
 
-/* Finds the picture with the least detail at equal brightness, and the most detail. */
+/* Finds the smoothest picture, which has the least detail after the factors are applied, and the largest
+ * detail of any picture. */
 static void focus_find_detail(const struct merge_store *store, struct focus_pictures *pictures)
 {
     double least = HUGE_VAL;
@@ -142,19 +143,21 @@ static void focus_find_detail(const struct merge_store *store, struct focus_pict
 static enum status focus_fetch(const struct merge_store *store, int picture, size_t first, size_t count,
                                void *to, struct error *error)
 {
-    const size_t pixel = store->size / (store->base.width * store->base.height), size = count * pixel;
+    const size_t size = count * store->pixel_size;
+    const off_t offset = (off_t)((size_t)picture * store->picture_size + first * store->pixel_size);
     errno = 0;
-    const ssize_t got =
-        pread(fileno(store->file), to, size, (off_t)((size_t)picture * store->size + first * pixel));
-    return got == (ssize_t)size ? STATUS_OK : merge_store_fail(store, "read", error);
+    return pread(fileno(store->file), to, size, offset) == (ssize_t)size
+               ? STATUS_OK
+               : merge_store_fail(store, "read", error);
 }
 
-/* Largest number of covered pixels between missing ones that are read together with these. */
+/* focus_fill reads missing pixels of a row at once if at most this number of covered pixels is between them.
+ */
 enum { FILL_GAP = 64 };
 
-/* Replaces NaN in columns [begin, end) of a row, for focus_fill. */
-static enum status focus_fill_run(const struct merge_store *store, int picture, int y, size_t begin,
-                                  size_t end, void *other, float *to, size_t plane, struct error *error)
+/* Replaces the missing pixels (NaN) in columns [begin, end) of a row, for focus_fill. */
+static enum status focus_fill_span(const struct merge_store *store, int picture, int y, size_t begin,
+                                   size_t end, void *other, float *to, size_t plane, struct error *error)
 {
     const struct merge_base *base = &store->base;
     const size_t channels = base->channels;
@@ -183,14 +186,14 @@ static enum status focus_fill_run(const struct merge_store *store, int picture, 
     return STATUS_OK;
 }
 
-/* Replaces missing pixels of a row, whose border would look like detail: by pixels of the next picture that
- * has them, in the direction of the picture with the most covered pixels, or by 0. `samples` is the picture's
- * row; `other` has room for a row. `to` is the first channel's row; other channels follow at a distance of
- * `plane`.
+/* Fills missing pixels of a row, as the border of missing pixels would look like detail. Tries one picture
+ * after another, from the neighbour up to the picture with the most covered pixels (store->fullest), until
+ * one covers the pixel. If none does, the pixel is 0. `samples` is the picture's row; `other` has room for a
+ * row. `to` is the first channel's row; other channels follow at a distance of `plane`.
  *
- * The next picture differs least in focus. Pixels of the fullest picture made borders of sharp pictures
- * visible: near them the PSNR was 0.4 dB less. Tried and lost: adding the difference at the border, which
- * fades within 16 pixels, replicated or mirrored (1.1 dB less), or within 4 (0.1 dB less). */
+ * The neighbour differs least in focus. Pixels of the fullest picture made the borders visible: near them the
+ * PSNR was 0.4 dB less. Tried and lost: adding the difference at the border, fading out over 16 pixels,
+ * replicated or mirrored (1.1 dB less), or over 4 pixels (0.1 dB less). */
 static enum status focus_fill(const struct merge_store *store, int picture, int y, const void *samples,
                               void *other, float *to, size_t plane, struct error *error)
 {
@@ -198,7 +201,7 @@ static enum status focus_fill(const struct merge_store *store, int picture, int 
     const size_t width = base->width;
     const uint32_t *counts = base->counts + (size_t)y * width;
     double pixel[4];
-    /* Mark the pixels by NaN. */
+    /* Mark missing pixels by NaN. */
     for (size_t x = 0; x < width; x++) {
         if (counts[x] == base->pictures)
             continue;
@@ -211,7 +214,7 @@ static enum status focus_fill(const struct merge_store *store, int picture, int 
             continue;
         for (size_t x = end; x < width && x < end + FILL_GAP; x++)
             end = isnan(to[x]) ? x + 1 : end;
-        if (focus_fill_run(store, picture, y, begin, end, other, to, plane, error) != STATUS_OK)
+        if (focus_fill_span(store, picture, y, begin, end, other, to, plane, error) != STATUS_OK)
             return STATUS_FAILED;
     }
     return STATUS_OK;
@@ -223,7 +226,7 @@ static enum status focus_load(void *context, int picture, struct interval rows, 
 {
     struct merge_store *store = context;
     const struct merge_base *base = &store->base;
-    const size_t width = base->width, channels = base->channels, row = store->size / base->height;
+    const size_t width = base->width, channels = base->channels, row = store->pixel_size * width;
     const size_t count = (size_t)(rows.end - rows.begin);
     /* Keep the memory for the next rows: its page faults cost more than reading. */
     if (store->piece_length < count + 1) {
@@ -272,7 +275,7 @@ static enum status focus_store(void *context, struct interval rows, const float 
     return STATUS_OK;
 }
 
-/* Stores rows of the map. Numbers of pictures become samples from 0 to 65535. */
+/* Stores rows of the depth map at half resolution. Indices of pictures become samples from 0 to 65535. */
 static enum status focus_store_winners(void *context, struct interval rows, const float *from, size_t pitch,
                                        struct error *error)
 {
@@ -282,28 +285,28 @@ static enum status focus_store_winners(void *context, struct interval rows, cons
     (void)error;
     for (size_t y = 2 * (size_t)rows.begin; y < 2 * (size_t)rows.end && y < base->height; y++)
         for (size_t x = 0; x < base->width; x++)
-            store->winners[y * base->width + x] =
+            store->depth_map[y * base->width + x] =
                 (uint16_t)(from[(y / 2 - (size_t)rows.begin) * pitch + x / 2] * step + 0.5F);
     return STATUS_OK;
 }
 
-/* Writes the map, in the size of the result. */
+/* Writes the depth map, cropped like the result. */
 static enum status focus_write_depth(const struct merge_store *store, struct error *error)
 {
     const struct merge_base *base = &store->base;
-    const struct writer_options coding = {.format = format_by_path(store->depth),
+    const struct writer_options coding = {.format = format_by_path(store->depth_path),
                                           .compression = COMPRESSION_PRESET_DEFAULT,
                                           .spool = store->folder};
     struct image_info info = {
         .width = (uint32_t)base->columns, .height = (uint32_t)base->rows, .channels = 1};
     struct writer *writer = NULL;
     info.type = format_sample_type(coding.format, SAMPLE_UINT16);
-    enum status status = writer_open(store->depth, &coding, &writer, error);
+    enum status status = writer_open(store->depth_path, &coding, &writer, error);
     if (status == STATUS_OK)
         status = writer_begin_page(writer, &info, error);
     unsigned char *row = allocate(row_size(&info), "a row of the map", error);
     for (size_t y = 0; status == STATUS_OK && row && y < base->rows; y++) {
-        const uint16_t *from = store->winners + (base->top + y) * base->width + base->left;
+        const uint16_t *from = store->depth_map + (base->top + y) * base->width + base->left;
         for (size_t x = 0; x < base->columns; x++)
             sample_set(info.type, row, x, from[x] / 65535.0);
         status = writer_write(writer, row, row_size(&info), 1, error);
@@ -318,7 +321,7 @@ static enum status focus_write_depth(const struct merge_store *store, struct err
     return status;
 }
 
-/* Merges the pictures into store->sharp. Crops the result, and writes the map, if the options say so. */
+/* Merges the pictures into store->sharp. Crops the result and writes the depth map if the options say so. */
 static enum status focus_finish(void *state, struct run *run, struct merge_result *result,
                                 struct error *error)
 {
@@ -335,21 +338,22 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
                                       .context = store,
                                       .load = focus_load,
                                       .store = focus_store,
-                                      .store_winners = store->depth ? focus_store_winners : NULL};
+                                      .store_winners = store->depth_path ? focus_store_winners : NULL};
     store->sharp = allocate(base->width * base->height * base->channels * sizeof *store->sharp,
                             "the merged picture", error);
-    if (store->depth)
-        store->winners =
-            allocate(base->width * base->height * sizeof *store->winners, "the map of a stack", error);
+    if (store->depth_path)
+        store->depth_map =
+            allocate(base->width * base->height * sizeof *store->depth_map, "the map of a stack", error);
     focus_find_factors(store);
     focus_find_detail(store, &pictures);
-    if (!store->sharp || (store->depth && !store->winners) || focus_merge(run, &pictures, error) != STATUS_OK)
+    if (!store->sharp || (store->depth_path && !store->depth_map) ||
+        focus_merge(run, &pictures, error) != STATUS_OK)
         return STATUS_FAILED;
-    /* Crop to pixels that all pictures cover: others may be blurred, as the sharp picture ends there. */
+    /* Crop to pixels that all pictures cover: other pixels are blurred if the sharp picture lacks them. */
     for (size_t i = 0; base->counts && base->edges == MERGE_EDGES_CROP && i < base->width * base->height; i++)
         base->counts[i] = base->counts[i] == base->pictures;
     enum status status = merge_base_finish(state, run, result, error);
-    return status == STATUS_OK && store->depth ? focus_write_depth(store, error) : status;
+    return status == STATUS_OK && store->depth_path ? focus_write_depth(store, error) : status;
 }
 
 /* Callback of merge_frame_read: returns pixels of the merged picture. */

@@ -26,7 +26,7 @@
 #include <string.h>
 
 enum {
-    RADIUS = 3,              /* of the 7x7 coefficients of an energy: NEAR in kernels/places.h */
+    RADIUS = 3,              /* of the 7x7 coefficients of an energy: NEAR in kernels/sampling_positions.h */
     CELLS_NEAR = RADIUS + 1, /* radius of the cells that are read: a coefficient is live by 3x3 cells */
     TEXEL_CHANNELS = 4,
     COSINES = 8 /* frequencies of a block along an axis: SIDE in kernels/cosines.cl */

@@ -63,7 +63,7 @@ static void turn(const char *path, unsigned way)
     struct lossless_move move;
     if (reader_open(path, &reading, &reader, &error) == STATUS_OK &&
         writer_open("/dev/null", &writing, &writer, &error) == STATUS_OK)
-        writer_turn(writer, reader, &places, reader_info(reader), &move, &error);
+        writer_transform(writer, reader, &places, reader_info(reader), &move, &error);
     writer_close(writer);
     reader_close(reader);
 }

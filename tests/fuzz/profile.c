@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (int encodes = 0; encodes < 2; encodes++)
             insist_finite(colour_space_table(space, c, encodes), CURVE_TABLE_SIZE);
     if (space->channels <= 3) {
-        const struct colour_end end = {space, options & FROM_LIGHT}, other = {p3, options & TO_LIGHT};
+        const struct colour_endpoint end = {space, options & FROM_LIGHT}, other = {p3, options & TO_LIGHT};
         const bool is_target = options & IS_TARGET;
         if (colour_link_find(is_target ? other : end, is_target ? end : other,
                              (enum colour_intent)(options & INTENT), options & BLACKPOINT, &link,

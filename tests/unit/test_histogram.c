@@ -28,7 +28,7 @@ static void test_ends_of_no_samples(void **state)
     static const uint64_t counts[1 << 19] = {0};
     (void)state;
     for (int floats = 0; floats < 2; floats++) {
-        const struct histogram histogram = {.counts = counts, .bins = 1 << (18 + floats), .floats = floats};
+        const struct histogram histogram = {.counts = counts, .bins = 1 << (18 + floats), .is_float = floats};
         float found[2];
         histogram_ends(&histogram, 1, found);
         assert_true(found[0] == 0 && found[1] == 0);

@@ -3,8 +3,9 @@
  *     metadata ─▶ colour_space_of_file ─▶ struct colour_space ─┐
  *     --profile p3, FILE.icc ─▶ colour_space_builtin, _load ───┴─▶ colour_link_find ─▶ tables
  *
- * A space is a curve for each channel and a matrix to CIE XYZ, which are computed here, or an ICC profile of
- * tables, which only Little CMS evaluates. Equal spaces are one object. docs/colour.md has the rules.
+ * Most spaces are a curve for each channel and a matrix to CIE XYZ; climg evaluates these itself. Others are
+ * ICC profiles with tables, which Little CMS evaluates. Equal spaces are one object. docs/colour.md has the
+ * rules.
  *
  * Ownership: spaces are reference-counted; the caller of a function that opens one calls
  * colour_space_release. A link is valid while its two spaces are in use. Thread safety: all functions may be
@@ -14,9 +15,13 @@
 
 #include "image/image.h"
 
-/* Number of floats in the table of a curve: 1 if the curve is mirrored below 0, or 0 if it is constant there;
- * the value at 0; CURVE_STEPS values per octave from 2^-24 to 2^16; the value at 2^16 (kernels/curve.h). With
- * 256 steps the kinks of CineonLog profiles were off by 0.004. */
+/* The table of a curve (kernels/curve.h) has CURVE_TABLE_SIZE floats, in this order:
+ *
+ *     1 if the curve is mirrored below 0, or 0 if it is constant there
+ *     the value at 0
+ *     CURVE_STEPS values per octave from 2^-24 to 2^16, and the value at 2^16
+ *
+ * With 256 steps per octave the kinks of CineonLog profiles were off by 0.004. */
 enum { CURVE_STEPS = 1024, CURVE_OCTAVES = 40, CURVE_TABLE_SIZE = 3 + CURVE_OCTAVES * CURVE_STEPS };
 
 /* Nodes along each axis of a link's grid. */
@@ -42,24 +47,26 @@ enum colour_intent { COLOUR_RELATIVE, COLOUR_PERCEPTUAL, COLOUR_SATURATION, COLO
 enum colour_builtin { COLOUR_SRGB, COLOUR_P3, COLOUR_ADOBE, COLOUR_GRAY, COLOUR_LINEAR, COLOUR_LINEAR_GRAY };
 
 struct colour_space {
-    int channels;                /* 1 gray, 3 RGB, 4 CMYK */
-    bool is_matrix;              /* `curves` and `to_xyz` define it; else only Little CMS converts it */
-    struct tone_curve curves[3]; /* gray: only the first. Not is_matrix: luminance of r = g = b */
-    double to_xyz[3][3];         /* [X, Y, Z][channel], light adapted to D50; gray: only the first column */
-    double primaries[3][2];      /* RGB with is_matrix: x and y before the adaptation */
-    double luminance[3];         /* weights of the channels in the luminance; their sum is 1 */
-    double white[3];             /* XYZ of the media white, for COLOUR_ABSOLUTE */
-    double peak;                 /* light at full scale relative to white: 1, or more for PQ and HLG */
-    double exponent; /* of all curves if they are power laws; 0: nearly sRGB's curve; -1: others */
-    bool is_rec709;  /* nearly the primaries of sRGB; gray: always */
-    bool is_srgb;    /* is_rec709 with nearly sRGB's curve */
+    int channels;   /* 1 gray, 3 RGB, 4 CMYK */
+    bool is_matrix; /* `curves` and `to_xyz` define it; else only Little CMS converts it */
+    /* Of each channel; gray: only the first. Without is_matrix: luminance of the neutral colours r = g = b.
+     */
+    struct tone_curve curves[3];
+    double to_xyz[3][3];    /* [X, Y, Z][channel], light adapted to D50; gray: only the first column */
+    double primaries[3][2]; /* RGB with is_matrix: x and y before the adaptation */
+    double luminance[3];    /* weights of the channels in the luminance; their sum is 1 */
+    double white[3];        /* XYZ of the media white, for COLOUR_ABSOLUTE */
+    double peak;            /* light at full scale relative to white: 1, or more for PQ and HLG */
+    double exponent;        /* of all curves if they are power laws; 0: nearly sRGB's curve; -1: others */
+    bool is_rec709;         /* nearly the primaries of sRGB; gray: always */
+    bool is_srgb;           /* is_rec709 with nearly sRGB's curve */
     const struct colour_space *gray; /* RGB: the gray space with green's curve; else NULL */
     char name[80];                   /* description of the profile, printable ASCII */
     struct blob icc;                 /* the ICC profile; for PQ and HLG an approximation */
 };
 
-/* Opens the space that a file's metadata describe. The first of cICP, ICC profile, sRGB, gAMA with cHRM
- * counts (PNG, third edition); *space is NULL for sRGB and without any. `colours` is the number of the
+/* Opens the space that a file's metadata describe: cICP, else the ICC profile, else sRGB, else gAMA with cHRM
+ * (PNG, third edition). *space is NULL for sRGB, and without a description. `colours` is the number of the
  * picture's channels without alpha: 1, 3, or 4 for CMYK. An RGB profile also fits a gray picture: the caller
  * uses its curve of green. Fails if the description is damaged, not supported or for other channels. */
 enum status colour_space_of_file(const struct metadata *metadata, int colours,
@@ -75,8 +82,8 @@ enum status colour_space_load_file(const char *path, const struct colour_space *
 /* Returns a space that need not be released. NULL: out of memory. */
 const struct colour_space *colour_space_builtin(enum colour_builtin which);
 
-/* True if pictures look right without the space's profile: NULL, nearly sRGB, or a power of 2.2 with nearly
- * its primaries, as the usual gAMA of 1/2.2 says. */
+/* True if pictures look right without the space's profile, that is, as sRGB: if it is NULL, nearly sRGB, or
+ * has nearly the primaries of sRGB and the power 2.2, which a gAMA of 1/2.2 describes. */
 bool colour_space_is_usual(const struct colour_space *space);
 
 /* Returns a name of the curves for messages: "sRGB", "a power of 2.2", "PQ". Valid until the next call in
@@ -110,8 +117,8 @@ void rgb_conversion_close(struct rgb_conversion *conversion);
 const float *colour_space_table(const struct colour_space *space, int channel, bool encodes);
 
 /* Converts a value of a channel to light; both are 1 at full scale. As in kernels/curve.h, formulas are
- * mirrored below 0, tables are constant there, and NaN stays NaN. In a gray space, all channels have one
- * curve. */
+ * mirrored below 0, tables are constant there, and NaN stays NaN. A gray space has one curve for all
+ * channels. */
 double colour_space_light(const struct colour_space *space, int channel, double value);
 
 /* Converts light to a value of a channel: the inverse of colour_space_light. */
@@ -121,7 +128,7 @@ double colour_space_value(const struct colour_space *space, int channel, double 
 bool curve_tables_equal(const float *a, const float *b);
 
 /* The source or the target of a conversion. */
-struct colour_end {
+struct colour_endpoint {
     const struct colour_space *space;
     bool is_linear; /* values are light instead of samples */
 };
@@ -139,7 +146,8 @@ struct colour_link {
 
 /* Finds or computes the conversion between two spaces of one or three channels. `blackpoint`: the source's
  * black becomes the target's. */
-enum status colour_link_find(struct colour_end from, struct colour_end to, enum colour_intent intent,
-                             bool blackpoint, const struct colour_link **link, struct error *error);
+enum status colour_link_find(struct colour_endpoint from, struct colour_endpoint to,
+                             enum colour_intent intent, bool blackpoint, const struct colour_link **link,
+                             struct error *error);
 
 #endif

@@ -17,7 +17,7 @@
 /* An entry of the cache of links. */
 struct link_entry {
     struct colour_link link;
-    struct colour_end from, to;
+    struct colour_endpoint from, to;
     enum colour_intent intent;
     bool blackpoint;
     struct link_entry *next;
@@ -225,7 +225,7 @@ struct gray_channel {
 static double gray_value(const void *context, double v)
 {
     const struct gray_channel *gray = context;
-    const struct colour_end *from = &gray->entry->from, *to = &gray->entry->to;
+    const struct colour_endpoint *from = &gray->entry->from, *to = &gray->entry->to;
     const float in = (float)fmin(from->is_linear ? curve_encode(&from->space->curves[0], v) : v, 1);
     float out[3];
     if (thread_cpu_seconds() > gray->deadline)
@@ -262,7 +262,7 @@ static bool link_is_matrix(const struct link_entry *entry)
 /* Computes a link, whose floats have room for all tables. */
 static enum status compute_link(struct link_entry *entry, struct error *error)
 {
-    const struct colour_end *from = &entry->from, *to = &entry->to;
+    const struct colour_endpoint *from = &entry->from, *to = &entry->to;
     struct colour_link *link = &entry->link;
     enum status status = STATUS_OK;
     if (link_is_matrix(entry)) {
@@ -289,8 +289,9 @@ static enum status compute_link(struct link_entry *entry, struct error *error)
     return status;
 }
 
-enum status colour_link_find(struct colour_end from, struct colour_end to, enum colour_intent intent,
-                             bool blackpoint, const struct colour_link **link, struct error *error)
+enum status colour_link_find(struct colour_endpoint from, struct colour_endpoint to,
+                             enum colour_intent intent, bool blackpoint, const struct colour_link **link,
+                             struct error *error)
 {
     enum { GRID_SIZE = 4 * GRID_NODES * GRID_NODES * GRID_NODES };
     enum status status = STATUS_OK;

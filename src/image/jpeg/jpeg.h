@@ -4,7 +4,7 @@
  *     session.c          runs libjpeg on a FILE; the other files call libjpeg only in its steps
  *     reader.c           reads the header and rows     segments.c        reads metadata
  *     writer.c           writes; estimates quality     metadata_write.c  writes metadata
- *     turn.c             moves and rotates blocks without decoding
+ *     transform.c        moves and rotates blocks without decoding
  *
  * Private to src/image/jpeg; the Makefile collects format_jpeg (image/format.h). No state is shared: each
  * session, reader and writer belongs to one thread at a time. */
@@ -196,7 +196,7 @@ bool jpeg_holds_text(const struct text_entry *text);
 bool jpeg_holds_icc(const struct blob *icc, int channels);
 void jpeg_leave_out(struct image_info *info);
 
-/* ---------------- reader.c, turn.c */
+/* ---------------- reader.c, transform.c */
 
 struct jpeg_reader {
     struct reader base; /* must be first */
@@ -215,7 +215,7 @@ extern const struct reader_class jpeg_reader_class;
 /* Member of struct format: moves the coefficients of the input to the output. `inverse_map` maps positions of
  * the output to the input. If that is impossible, sets move->obstacle, and the reader can decode as before.
  */
-enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *inverse_map,
-                      const struct image_info *info, struct lossless_move *move, struct error *error);
+enum status jpeg_transform(struct reader *reader, struct writer *writer, const struct affine *inverse_map,
+                           const struct image_info *info, struct lossless_move *move, struct error *error);
 
 #endif

@@ -354,7 +354,7 @@ const struct format format_jpeg = {
     .holds_text = jpeg_holds_text,
     .holds_icc = jpeg_holds_icc,
     .leave_out = jpeg_leave_out,
-    .turn = jpeg_turn,
+    .transform = jpeg_transform,
     .reader = &jpeg_reader_class,
     .writer = &jpeg_writer_class,
 };

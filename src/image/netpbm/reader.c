@@ -396,7 +396,7 @@ static bool netpbm_skip(struct reader *base, uint32_t count)
     return seek_row(reader, reader->row + count);
 }
 
-static bool netpbm_go_back(struct reader *base)
+static bool netpbm_rewind_page(struct reader *base)
 {
     return seek_row((struct netpbm_reader *)base, 0);
 }
@@ -452,7 +452,7 @@ const struct reader_class netpbm_reader_class = {
     .open = netpbm_open,
     .read = netpbm_read,
     .skip = netpbm_skip,
-    .go_back = netpbm_go_back,
+    .rewind_page = netpbm_rewind_page,
     .next_page = netpbm_next_page,
     .close = netpbm_close,
 };

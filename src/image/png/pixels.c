@@ -164,7 +164,7 @@ static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, s
     if (code != 0)
         return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s",
                     code == ISAL_INCORRECT_CHECKSUM ? "a wrong checksum" : "invalid data");
-    const bool needs_input = *produced == 0 && inflate_is_hungry(stream) && !inflate_has_ended(stream);
+    const bool needs_input = *produced == 0 && inflate_needs_input(stream) && !inflate_has_ended(stream);
     return needs_input ? feed_inflater(pixels, error) : STATUS_OK;
 }
 

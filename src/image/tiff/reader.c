@@ -360,9 +360,9 @@ static bool tiff_skip(struct reader *base, uint32_t count)
     return tiff_rows_skip(((struct tiff_reader *)base)->rows, count);
 }
 
-static bool tiff_go_back(struct reader *base)
+static bool tiff_rewind_page(struct reader *base)
 {
-    return tiff_rows_go_back(((struct tiff_reader *)base)->rows);
+    return tiff_rows_rewind(((struct tiff_reader *)base)->rows);
 }
 
 /* Compares the offsets and sizes of the strips with the size of the file. */
@@ -439,7 +439,7 @@ const struct reader_class tiff_reader_class = {
     .open = tiff_open_reader,
     .read = tiff_read,
     .skip = tiff_skip,
-    .go_back = tiff_go_back,
+    .rewind_page = tiff_rewind_page,
     .is_complete = tiff_is_complete,
     .next_page = tiff_next_page,
     .close = tiff_close_reader,

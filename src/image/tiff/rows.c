@@ -412,7 +412,7 @@ bool tiff_rows_skip(struct tiff_rows *rows, uint32_t count)
     return true;
 }
 
-bool tiff_rows_go_back(struct tiff_rows *rows)
+bool tiff_rows_rewind(struct tiff_rows *rows)
 {
     if (rows->method != DECODE_RAW)
         return false;

@@ -220,7 +220,7 @@ enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t count, unsigned cha
 bool tiff_rows_skip(struct tiff_rows *rows, uint32_t count);
 
 /* Goes back to the first row. False unless the page is uncompressed. */
-bool tiff_rows_go_back(struct tiff_rows *rows);
+bool tiff_rows_rewind(struct tiff_rows *rows);
 
 /* Waits for the threads and frees everything. NULL is allowed. */
 void tiff_rows_close(struct tiff_rows *rows);

@@ -413,7 +413,7 @@ const struct format format_webp = {
     .holds_text = webp_holds_text,
     .holds_icc = webp_holds_icc,
     .leave_out = webp_leave_out,
-    .turn = webp_turn,
+    .transform = webp_turn,
     .reader = &webp_reader_class,
     .writer = &webp_writer_class,
 };

@@ -21,14 +21,14 @@ enum {
 
 /* Maps a position of the output to the input: exchanges x and y (transpose), then counts x from the last
  * column (mirror_x), y from the last row (mirror_y). */
-struct turn {
+struct transform {
     bool transpose, mirror_x, mirror_y;
 };
 
 /* Arguments and results of the steps. */
-struct turn_job {
+struct transform_job {
     struct jpeg_session in, out;
-    struct turn turn;
+    struct transform transform;
     uint64_t memory;               /* limit in bytes; 0: MEMORY_MAX */
     bool is_progressive;           /* the output is progressive */
     const struct image_info *info; /* of the output */
@@ -39,11 +39,11 @@ struct turn_job {
 };
 
 /* Explains in move->obstacle why blocks cannot be moved; leaves it empty if they can. */
-static void find_obstacle(const struct turn_job *job)
+static void find_obstacle(const struct transform_job *job)
 {
     const struct jpeg_decompress_struct *in = &job->in.jpeg.in;
     struct lossless_move *move = job->move;
-    const struct turn turn = job->turn;
+    const struct transform transform = job->transform;
     /* T.81, A.2.2: an MCU of one component is one block with any sampling factors. */
     const bool is_gray = in->num_components == 1;
     const uint32_t mcu_width = (is_gray ? 1 : (uint32_t)in->max_h_samp_factor) * DCTSIZE,
@@ -51,13 +51,13 @@ static void find_obstacle(const struct turn_job *job)
     const uint64_t memory_limit = job->memory > 0 ? job->memory : MEMORY_MAX;
     const uint64_t samples = (uint64_t)in->image_width * in->image_height * (uint64_t)in->num_components;
     const size_t size = sizeof move->obstacle;
-    if (in->image_width != (turn.transpose ? job->info->height : job->info->width) ||
-        in->image_height != (turn.transpose ? job->info->width : job->info->height))
+    if (in->image_width != (transform.transpose ? job->info->height : job->info->width) ||
+        in->image_height != (transform.transpose ? job->info->width : job->info->height))
         snprintf(move->obstacle, size, "pixels are cut off or added");
-    else if (turn.mirror_x && in->image_width % mcu_width != 0)
+    else if (transform.mirror_x && in->image_width % mcu_width != 0)
         snprintf(move->obstacle, size, "its width, %u, is no multiple of %u pixels", in->image_width,
                  mcu_width);
-    else if (turn.mirror_y && in->image_height % mcu_height != 0)
+    else if (transform.mirror_y && in->image_height % mcu_height != 0)
         snprintf(move->obstacle, size, "its height, %u, is no multiple of %u pixels", in->image_height,
                  mcu_height);
     else if (in->jpeg_color_space != JCS_GRAYSCALE && in->jpeg_color_space != JCS_YCbCr &&
@@ -71,7 +71,7 @@ static void find_obstacle(const struct turn_job *job)
 /* Step of jpeg_session_run: reads all coefficients of the input, unless there is an obstacle. */
 static enum status read_blocks(void *context, struct error *error)
 {
-    struct turn_job *job = context;
+    struct transform_job *job = context;
     jpeg_read_header(&job->in.jpeg.in, TRUE);
     find_obstacle(job);
     if (job->move->obstacle[0] != '\0')
@@ -104,12 +104,12 @@ static void transpose_header(struct jpeg_compress_struct *out)
 /* Transposes and mirrors the coefficients of one block. Mirroring negates odd frequencies, as their cosines
  * are odd functions about the middle of the block. (x, y): a frequency of the input; (u, v): of the output.
  */
-static void turn_block(const JCOEF *from, JCOEF *to, struct turn turn)
+static void transform_block(const JCOEF *from, JCOEF *to, struct transform transform)
 {
     for (int v = 0; v < DCTSIZE; v++)
         for (int u = 0; u < DCTSIZE; u++) {
-            const int x = turn.transpose ? v : u, y = turn.transpose ? u : v;
-            const bool negative = ((turn.mirror_x && x % 2 != 0) != (turn.mirror_y && y % 2 != 0));
+            const int x = transform.transpose ? v : u, y = transform.transpose ? u : v;
+            const bool negative = ((transform.mirror_x && x % 2 != 0) != (transform.mirror_y && y % 2 != 0));
             const JCOEF value = from[y * DCTSIZE + x];
             to[v * DCTSIZE + u] = (JCOEF)(negative ? -value : value);
         }
@@ -122,19 +122,20 @@ static JBLOCKROW block_row(j_common_ptr jpeg, jvirt_barray_ptr blocks, JDIMENSIO
 }
 
 /* Fills in the output's blocks of one component. */
-static void turn_component(struct turn_job *job, int component)
+static void turn_component(struct transform_job *job, int component)
 {
-    const struct turn turn = job->turn;
+    const struct transform transform = job->transform;
     const jpeg_component_info *before = &job->in.jpeg.in.comp_info[component];
     const JDIMENSION width = before->width_in_blocks, height = before->height_in_blocks;
-    const JDIMENSION columns = turn.transpose ? height : width, rows = turn.transpose ? width : height;
+    const JDIMENSION columns = transform.transpose ? height : width,
+                     rows = transform.transpose ? width : height;
     for (JDIMENSION y = 0; y < rows; y++) {
         JBLOCKROW to = block_row(&job->out.jpeg.common, job->to[component], y, TRUE);
         for (JDIMENSION x = 0; x < columns; x++) {
-            const JDIMENSION from_x = turn.transpose ? y : x, from_y = turn.transpose ? x : y;
+            const JDIMENSION from_x = transform.transpose ? y : x, from_y = transform.transpose ? x : y;
             JBLOCKROW from = block_row(&job->in.jpeg.common, job->from[component],
-                                       turn.mirror_y ? height - 1 - from_y : from_y, FALSE);
-            turn_block(from[turn.mirror_x ? width - 1 - from_x : from_x], to[x], turn);
+                                       transform.mirror_y ? height - 1 - from_y : from_y, FALSE);
+            transform_block(from[transform.mirror_x ? width - 1 - from_x : from_x], to[x], transform);
         }
     }
 }
@@ -143,12 +144,12 @@ static void turn_component(struct turn_job *job, int component)
 static enum status write_blocks(void *context, struct error *error)
 {
     (void)error;
-    struct turn_job *job = context;
+    struct transform_job *job = context;
     struct jpeg_compress_struct *out = &job->out.jpeg.out;
 
     /* The header: the input's tables and sampling factors. */
     jpeg_copy_critical_parameters(&job->in.jpeg.in, out);
-    if (job->turn.transpose)
+    if (job->transform.transpose)
         transpose_header(out);
 #if JPEG_LIB_VERSION >= 70 /* sizes of a scaled picture; version 80 reads these, version 70 leaves them 0 */
     out->jpeg_width = out->image_width;
@@ -163,7 +164,7 @@ static enum status write_blocks(void *context, struct error *error)
        and reads them only in finish_compress. */
     for (int i = 0; i < out->num_components; i++) {
         const jpeg_component_info *before = &job->in.jpeg.in.comp_info[i], *after = &out->comp_info[i];
-        const bool transposed = job->turn.transpose;
+        const bool transposed = job->transform.transpose;
         const JDIMENSION width = transposed ? before->height_in_blocks : before->width_in_blocks;
         const JDIMENSION height = transposed ? before->width_in_blocks : before->height_in_blocks;
         const JDIMENSION h = (JDIMENSION)after->h_samp_factor, v = (JDIMENSION)after->v_samp_factor;
@@ -178,17 +179,17 @@ static enum status write_blocks(void *context, struct error *error)
     return STATUS_OK;
 }
 
-enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *inverse_map,
-                      const struct image_info *info, struct lossless_move *move, struct error *error)
+enum status jpeg_transform(struct reader *reader, struct writer *writer, const struct affine *inverse_map,
+                           const struct image_info *info, struct lossless_move *move, struct error *error)
 {
     /* The matrix has one entry of 1 or -1 in each row, so the sum of a row is its sign. */
-    struct turn_job job = {.turn = {.transpose = affine_is_on_side(inverse_map),
-                                    .mirror_x = inverse_map->xx + inverse_map->xy < 0,
-                                    .mirror_y = inverse_map->yx + inverse_map->yy < 0},
-                           .info = info,
-                           .memory = reader->options.memory,
-                           .is_progressive = writer->options.progressive,
-                           .move = move};
+    struct transform_job job = {.transform = {.transpose = affine_is_on_side(inverse_map),
+                                              .mirror_x = inverse_map->xx + inverse_map->xy < 0,
+                                              .mirror_y = inverse_map->yx + inverse_map->yy < 0},
+                                .info = info,
+                                .memory = reader->options.memory,
+                                .is_progressive = writer->options.progressive,
+                                .move = move};
 
     /* The reader is after the header: read the file from its start in a session of its own. */
     const off_t here = ftello(reader->file);
