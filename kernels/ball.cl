@@ -2,9 +2,9 @@
  *
  *     dst[p] = -min over q of (src[p + q] - height[q]),  q in a square of (2 reach + 1)^2 positions
  *
- * This is a negated erosion: -dst[p] is the greatest height to which the top of a ball at p can rise below src. The kernel is
- * then applied to its own result. -min(-v - height) is max(v + height): a dilation, the surface that the balls touch. Both
- * together are a gray-scale opening. Samples beyond the picture do not limit the ball.
+ * This is a negated erosion: -dst[p] is the greatest height to which the top of a ball at p can rise below src. Applied to its
+ * own result the kernel is a dilation, as -min(-v - height) is max(v + height): the surface that the balls touch. Both together
+ * are a gray-scale opening. Samples beyond the picture do not limit the ball.
  *
  *       -----------.-'''-.------     height[q]: the ball's surface above the level of its top, row by row: 0 in the
  *                .'       '.          middle, negative elsewhere. The reach is less than the ball's radius, so only

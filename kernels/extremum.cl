@@ -2,9 +2,8 @@
  *
  *     dst[i] = min over k of src[i + first + min(k step, reach)],  k = 0 ... count - 1
  *
- * A sample of src already is the minimum of a run of samples of the image, and a pass combines few of them. Passes with step
- * 1, 8, 64, ... make runs of 8, 64, 512, ... samples; the last pass covers the window with runs that may overlap
- * (src/filters/extrema.c):
+ * Several passes compute the minimum of a window. After passes with step 1, 8, 64, ... each sample is the minimum of a run of 8,
+ * 64, 512, ... samples of the image. The last pass covers the window with runs, which may overlap (src/filters/extrema.c):
  *
  *     window of 11        |. . . . . . . . . . .|
  *     runs of 8           |---------------|             first run, at `first`
@@ -15,17 +14,18 @@
 #include "planes.h"
 
 struct window {
-    int down;                      /* not 0: along y, else along x */
-    int first, step, count, reach; /* of the formula above, in samples */
+    int along_y;                   /* not 0: along y, else along x */
+    int first, step, count, reach; /* as in the formula above, in samples */
     int largest;                   /* not 0: maximum, else minimum */
     int wraps;                     /* not 0: border rule wrap */
     int zero_margin;               /* with border rule zero: radius of the window; else 0 */
     int alpha_channel;             /* copied, not filtered; -1: no alpha */
 };
 
-/* Returns the index of the sample for position i of an axis of n samples. Without wrapping, clamps it: a run that begins beyond
- * the border is replaced by the run at the border, which is in the window, too (extrema_along() in src/filters/extrema.c).
- * Border rules clamp and mirror only repeat samples of the window; include_zero() adds the zeros of border rule zero. */
+/* Returns the index of the sample for position i of an axis of n samples. Without wrapping, clamps it: instead of a run that
+ * begins beyond the border, the run at the border is used, which is in the window, too (extrema_along() in
+ * src/filters/extrema.c). Border rules clamp and mirror only repeat samples of the window, so they need no code;
+ * include_zero() adds the zeros of border rule zero. */
 static inline int map_index(int i, int n, int wraps)
 {
     if (!wraps)
@@ -65,7 +65,7 @@ static inline bool has_zero(int i, int n, int zero_margin)
 static inline vec include_zero(vec v, const struct window window, int x, int y, const struct geometry at)
 {
     const vec zeros = extreme(v, (vec)(0.0f), window.largest);
-    if (window.down)
+    if (window.along_y)
         return has_zero(y, at.height, window.zero_margin) ? zeros : v;
 #if LANES == 16 /* CPU devices, buffers */
     float line[LANES], others[LANES];
@@ -89,8 +89,8 @@ NOINLINE void extremum_run(PLANES_IN(src), PLANES_OUT(dst), const struct window 
         vec v = 0.0f;
         for (int k = 0; k < window.count; k++) {
             const int from = window.first + min(k * window.step, window.reach);
-            const int row = window.down ? map_index(y + from, src_at.height, window.wraps) : y;
-            const vec next = load_mapped(PLANES_ARG(src), window.down ? x : x + from, clamp_row(src_at, row), z, window.wraps);
+            const int row = window.along_y ? map_index(y + from, src_at.height, window.wraps) : y;
+            const vec next = load_mapped(PLANES_ARG(src), window.along_y ? x : x + from, clamp_row(src_at, row), z, window.wraps);
             v = k == 0 ? next : extreme(v, next, window.largest);
         }
         if (window.zero_margin > 0)

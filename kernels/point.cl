@@ -22,8 +22,8 @@
 #define REAL_LANES VALUES
 #include "power.h"
 
-/* Computes factor * v + offset_fraction * full scale for all channels but alpha (-1: no alpha). The grid's z counts the
- * planes of all layers. With several layers offset_fraction must be 0, as full_scale() reads alpha of the first layer. */
+/* Computes factor * v + offset_fraction * full scale for all channels but alpha (-1: no alpha). z counts the planes of all
+ * layers. With several layers offset_fraction must be 0, as full_scale() reads alpha of the first layer. */
 __kernel void linear(PLANES_IN(src), PLANES_OUT(dst), float factor, float offset_fraction, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -122,9 +122,9 @@ __kernel void quotient(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), float g
     store(PLANES_ARG(dst), x, y, z, select_alpha(select(value, (vec)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
 }
 
-/* Divides by a background that was blurred with 0 for missing values. `weights` is the blur of an image that has full
- * scale for each valid value and 0 for each missing one, so background / weights is the mean of the valid ones. Weights that
- * differ from full scale only by rounding are set to it, so without missing values quotient() gives the same result. */
+/* Divides by a background that is the blur of an image with 0 for missing values. `weights` is the blur of an image that is full
+ * scale for valid values and 0 for missing ones, so background / weights is the mean of the valid values. Weights that differ
+ * from full scale only by rounding are set to full scale: without missing values the result is the same as of quotient(). */
 __kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weights), PLANES_OUT(dst), float gain, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -159,7 +159,7 @@ __kernel void combine(PLANES_IN(src), PLANES_OUT(dst), __global const float *res
     store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
-/* Layout of a histogram in 32-bit words, the same as in src/filters/histogram.c:
+/* Layout of a histogram in 32-bit counters, the same as in src/filters/histogram.c:
  *
  *     0 ... BINS - 1    bins in ascending order of values: half of them below 0 (integers) or below the origin (floats)
  *     BINS              number of NaN and infinities
@@ -198,7 +198,7 @@ __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, i
         const float sample = ((const float *)&v)[lane];
         if (!(fabs(sample) < INFINITY))
             continue;
-        /* Inserts the sample into the sorted ones. */
+        /* Insert the sample into the sorted ones. */
         int at = count++;
         for (; at > 0 && sorted[at - 1] > sample; at--)
             sorted[at] = sorted[at - 1];
@@ -219,9 +219,11 @@ static inline int any_lane(ints lanes)
     return (rest.x | rest.y | rest.z | rest.w) != 0;
 }
 
-/* Returns the bin of each value. The bins of integers below 2 times full scale are 1/65535 wide. Larger ones, which --range and
- * sums of pictures have, and floats, as distances from the origin, have bins by their bits: the magnitude without the lowest
- * SHIFT bits, as bits of positive floats sort like integers. There a value in the middle between two bins goes to the lower. */
+/* Returns the bin of each value: of integers the sample, of floats the distance from the origin.
+ *
+ *     integers below 2 times full scale     bins are 1/65535 wide
+ *     larger integers (--range, sums)       the bits of |v| without the lowest SHIFT bits: these increase with |v|, as the
+ *     and floats                            bits of positive floats sort like integers. The middle goes to the lower bin */
 static inline ints find_bins(vec v, int floats)
 {
     const vec a = fabs(v);
@@ -238,13 +240,13 @@ static inline ints find_bins(vec v, int floats)
 }
 
 /* Adds the colours of rows [rows.x, rows.y), divided by alpha, to histograms. `histograms` is 1, for all colours together, or
- * the number of colours. Row n of the grid adds to copy n % copies of the histograms. Grid: with LANES 16 one work-item per
- * copy: work-item n counts rows n, n + copies, n + 2 copies, ...; otherwise one work-item per vec. */
+ * the number of colours. There are `copies` copies of all histograms, which the host adds up; row n of the grid uses copy
+ * n % copies. Grid: with LANES 16 one work-item per copy, which counts every `copies`-th row; otherwise one per vec. */
 __kernel void count_values(PLANES_IN(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha,
                     int floats)
 {
     const size_t step_x = get_global_size(0) * LANES, step_y = get_global_size(1);
-    __global uint *own = bins + (size_t)(get_global_id(1) % copies) * histograms * SPACING;
+    __global uint *copy = bins + (size_t)(get_global_id(1) % copies) * histograms * SPACING;
 #ifdef IMAGES
     vec origin;
     for (int c = 0; c < 4; c++)
@@ -272,16 +274,16 @@ __kernel void count_values(PLANES_IN(src), __global uint *bins, int2 rows, int c
 #endif
                 found[z] = full > 0.0f ? find_bins(v - origin, floats) : (ints)(BINS + 1);
             }
-            /* Counts the other values (lanes beyond the picture, channels that are not colours) in word BINS + 1 of the
-             * plane's first histogram. */
+            /* Count the other values (lanes beyond the picture, channels that are not colours) as ignored, in counter BINS + 1
+             * of the plane's first histogram. */
             for (int i = valid; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)
                     bin[z * VALUES + i] = BINS + 1 - i * next_value;
-            /* Alternates between planes: neighbours in a plane often increment the same counter, and each such increment
-             * waits for the previous one. */
+            /* Alternate between planes: neighbours in a plane often increment the same counter, and each such increment waits
+             * for the previous one. */
 #pragma unroll
             for (int i = 0; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)
-                    COUNT(own + z * next_plane + i * next_value + bin[z * VALUES + i]);
+                    COUNT(copy + z * next_plane + i * next_value + bin[z * VALUES + i]);
         }
 }

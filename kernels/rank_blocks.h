@@ -1,8 +1,8 @@
-/* Rank filter of 8-bit values on CPU devices, in blocks: samples of a file, or planes whose values are all multiples of
- * 1/255. Blocks of planes that have other values are left to rank_tiles_cpu.cl. rank_squares_cpu.cl and rank_discs_cpu.cl
- * include this file and define rank_block().
+/* Rank filter of 8-bit values on CPU devices, in blocks. The source is samples of a file, or planes. A block of planes is
+ * skipped unless all its values are multiples of 1/255; rank_tiles_cpu.cl filters the skipped blocks. rank_squares_cpu.cl and
+ * rank_discs_cpu.cl include this file and define rank_block().
  *
- * The blocks of all planes are divided among the work-items, each of which has scratch memory of its own. Values are only
+ * The blocks of all planes are divided among the work-items; each work-item has its own scratch memory. Values are only
  * counted, so all devices give the same bits. */
 #pragma once
 #ifndef LANES
@@ -18,7 +18,7 @@
  * disc: reach[k] is the half width of the row at distance k from its middle, and the half height of the column there. */
 struct ranking {
     int radius, rank;
-    int column_bytes;  /* size of struct block's `memory` per value of a row */
+    int column_bytes;  /* bytes of block.memory per column */
     int width, height; /* outputs of a block */
     int across, down;  /* blocks of a plane */
 };
@@ -56,7 +56,7 @@ static inline bool copy_values(const struct block *block, INPUT, int channels, _
         __global const float *p = src + offset(src_at, x, row, block->z);
         for (int i = 0; i < count; i++) {
             const int number = to_8bit(p[i]);
-            is_8bit &= as_uint(number * STEP) == as_uint(p[i]); /* -0 is not: an output is a sample, bit for bit */
+            is_8bit &= as_uint(number * STEP) == as_uint(p[i]); /* compares bits, as -0 must stay -0 */
             values[i] = number;
         }
     } else {
@@ -67,7 +67,7 @@ static inline bool copy_values(const struct block *block, INPUT, int channels, _
     return is_8bit;
 }
 
-/* Fills row j of the block's values, by the border rule. Returns false if one is not a multiple of STEP. */
+/* Fills row j of the block's values and applies the border rule. Returns false if a value is not a multiple of STEP. */
 static inline bool fill_row(const struct block *block, INPUT, int channels, int j)
 {
     const int n = src_at.width, x = block->x - block->radius, y = block->y - block->radius + j;
@@ -109,8 +109,8 @@ static inline int block_pitch(int columns);
 static inline void rank_block(const struct block *block, OUTPUT, int channels, __global const float *reach);
 
 /* Filters blocks `item`, item + items, ... of all planes. Each work-item has `scratch_bytes` of `scratch`. skipped[n] becomes 1
- * if block n is left to rank_tiles_cpu.cl, and otherwise 0: skipped are values that are not multiples of STEP, and alpha (channel
- * `alpha_channel`, -1: none). `skipped` may be NULL for samples of a file. */
+ * if block n has values that are not multiples of STEP, or belongs to channel `alpha_channel` (-1: no alpha); else 0. `skipped`
+ * may be NULL for samples of a file. */
 NOINLINE void rank_histogram_run(INPUT, OUTPUT, int channels, __global const float *reach, const struct ranking ranking,
                                  int alpha_channel, __global uchar *scratch, ulong scratch_bytes, __global uint *skipped, int item,
                                  int items)

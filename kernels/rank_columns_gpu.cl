@@ -7,7 +7,7 @@
  *                  keeps columns i and i + GROUP sorted: removes one key and inserts one per row
  *
  * Local memory: 2 GROUP columns of 2 step + 1 keys, 33 KB for radius 16 to 31. Larger windows, discs and devices with
- * less local memory use rank_digits_gpu.cl. A group has many rows (`rows`), as its first row sorts whole columns.
+ * less local memory use rank_digits_gpu.cl. A group processes many rows, as its first row costs the sorting of whole columns.
  *
  * Grid: x counts pixels, y groups of rows, z planes.
  *
@@ -77,14 +77,14 @@ static inline void slide_column(__local uint *column, PLANES_IN(src), const stru
 
 /* Returns the key at index ranking.rank of a window's sorted keys. `key` is the first guess: the result of the row above.
  *
- * The result is in [low, high]. At first these are the smallest and the largest of the columns' keys at index q = rank / side:
- * at most side * q <= rank keys are below `low`, and at least side * (q + 1) > rank keys are not above `high`. Steps alternate
- * between interpolation, from the numbers of keys up to `low` and up to `high`, and bisection, which bounds their number. */
+ * The result is always in [low, high]. Initially these are the minimum and the maximum, over the columns, of the key at index
+ * q = rank / side: at most side * q <= rank keys are below `low`, and at least side * (q + 1) > rank keys are not above `high`.
+ * Steps alternate between interpolation and bisection, which bounds the number of steps. */
 static inline uint find_key(__local const uint *columns, const struct ranking ranking, uint key)
 {
     const int side = 2 * ranking.radius + 1, at_q = ranking.rank / side * PITCH;
-    /* Numbers of keys below `low`, and up to `high`. The first ones are guesses: a quarter and three quarters. */
-    float before = 0.25f * side * side, all = 3 * before;
+    /* Numbers of keys below `low`, and not above `high`. Initially guesses: a quarter and three quarters of all keys. */
+    float below_low = 0.25f * side * side, up_to_high = 3 * below_low;
     uint low = columns[at_q], high = low;
     for (int c = 1; c < side; c++) {
         low = min(low, columns[at_q + c]);
@@ -103,10 +103,10 @@ static inline uint find_key(__local const uint *columns, const struct ranking ra
         }
         sum /= PITCH;
         if (sum > ranking.rank)
-            high = below, all = sum;
+            high = below, up_to_high = sum;
         else
-            low = above, before = sum;
-        const float part = (ranking.rank + 0.5f - before) / (all - before);
+            low = above, below_low = sum;
+        const float part = (ranking.rank + 0.5f - below_low) / (up_to_high - below_low);
         key = low + (halve ? (high - low) / 2 : (uint)((high - low) * clamp(part, 0.0f, 1.0f)));
     }
     return low;

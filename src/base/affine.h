@@ -44,7 +44,7 @@ static inline bool affine_is_upright(const struct affine *map)
 }
 
 /* True if the map exchanges rows and columns, as a rotation by 90 degrees does. */
-static inline bool affine_is_on_side(const struct affine *map)
+static inline bool affine_swaps_axes(const struct affine *map)
 {
     return map->xx == 0 && map->yy == 0;
 }
@@ -70,7 +70,7 @@ static inline void affine_densities(const struct affine *map, double *x, double 
 
 /* True if the orientation exchanges rows and columns. Orientations are numbered as in TIFF 6.0: 2 to 4 mirror
  * the picture, 5 to 8 exchange rows and columns and then mirror it. */
-static inline bool orientation_is_on_side(int orientation)
+static inline bool orientation_swaps_axes(int orientation)
 {
     return orientation >= 5;
 }
@@ -85,7 +85,7 @@ static inline struct affine orientation_map(int orientation, double width, doubl
     const int bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
     const struct affine mirror = {1 - 2 * right, 0, right * width, 0, 1 - 2 * bottom, bottom * height};
     const struct affine transposed = {0, mirror.xx, mirror.x, mirror.yy, 0, mirror.y};
-    return orientation_is_on_side(orientation) ? transposed : mirror;
+    return orientation_swaps_axes(orientation) ? transposed : mirror;
 }
 
 #endif

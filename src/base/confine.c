@@ -1,11 +1,11 @@
 /* Landlock and a seccomp filter, by their system calls.
  *
- * Landlock takes a list of files and folders with rights. A folder's rights hold for everything below it;
- * parts of it cannot be excluded. Everything else fails with EACCES. Landlock needs no privileges. Each
+ * Landlock takes a list of files and folders with rights. A folder's rights apply to everything below it;
+ * parts of it cannot be excluded. All other accesses fail with EACCES. Landlock needs no privileges. Each
  * version of its interface (ABI) added rights, and climg uses all that the kernel has. Version 1 cannot allow
  * renames between folders, which PoCL needs for its compiled kernels. So version 2 (Linux 5.19) is required.
- * Before version 3 Landlock does not check truncation. The filter below refuses truncation by other calls
- * than an open for writing, which Landlock checks.
+ * Before version 3 Landlock checks truncation only if the file is opened for writing; the filter below
+ * refuses the other ways to truncate.
  *
  * The seccomp filter is a list of system calls that are refused, in the language of packet filters (BPF).
  * Most fail with EPERM. Some fail with ENOSYS, so that libraries fall back to others: clone3, memfd_create,
@@ -49,7 +49,7 @@ struct ruleset {
 /* Rules of the process. Set before there are threads. */
 static int ruleset_fd = -1;  /* descriptor of Landlock's rule set; -1: none */
 static int landlock_version; /* version of Landlock; less than 2: not used */
-static uint64_t handled;     /* rights on files that exist only where a rule grants them */
+static uint64_t handled;     /* rights on files that are denied unless a rule grants them */
 static int rule_error;       /* errno of the last failure to create the rule set or to add a rule; 0: none */
 static bool is_on;
 
@@ -251,15 +251,15 @@ enum status confine_apply(const char **note, struct error *error)
     /* Landlock and seccomp need CAP_SYS_ADMIN or no_new_privs. With the latter, set-user-ID programs start
      * without their privileges. */
     const bool is_possible = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-    const bool files = is_possible && syscall(SYS_landlock_restrict_self, ruleset_fd, 0) == 0;
-    const bool calls = is_possible && filter_install();
+    const bool has_landlock = is_possible && syscall(SYS_landlock_restrict_self, ruleset_fd, 0) == 0;
+    const bool has_filter = is_possible && filter_install();
     if (ruleset_fd >= 0)
         close(ruleset_fd);
-    is_on = files || calls;
-    if (files)
+    is_on = has_landlock || has_filter;
+    if (has_landlock)
         snprintf(text, sizeof text, "files by Landlock %d,", landlock_version);
     text_append(text, sizeof text, " system calls %s",
-                calls ? "by seccomp" : "not, as seccomp is not available");
+                has_filter ? "by seccomp" : "not, as seccomp is not available");
     *note = text;
     return STATUS_OK;
 }

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { NAME_SHOWN = 512 }; /* bytes of a path in a message: its end, so that the problem fits after it */
+enum { NAME_SHOWN = 512 }; /* last bytes of a long path that a message shows, to leave room for the rest */
 
 static void set_message(struct error *error, bool is_out_of_memory, const char *format, va_list arguments)
 {
@@ -21,7 +21,7 @@ static void set_message(struct error *error, bool is_out_of_memory, const char *
     vsnprintf(error->text, sizeof error->text, format, arguments);
     error->has_name = false;
     error->is_out_of_memory = is_out_of_memory;
-    error->is_of_device = false;
+    error->is_device_error = false;
     error->scope = SCOPE_FILE;
     error->stage = NULL;
 }
@@ -69,7 +69,7 @@ void error_prefix(struct error *error, const char *name)
               before.text);
     error->has_name = true;
     error->is_out_of_memory = before.is_out_of_memory;
-    error->is_of_device = before.is_of_device;
+    error->is_device_error = before.is_device_error;
     error->scope = before.scope;
     error->stage = before.stage;
 }
@@ -121,22 +121,22 @@ char *copy_text(const char *text, struct error *error)
 static const size_t HUGE_PAGE = (size_t)2 << 20; /* bytes; x86-64, and arm64 with 4 KiB pages */
 
 /* Rounds up to whole pages of 4096 bytes, on arm64 also of 16 or 64 KiB. */
-static size_t whole_pages(size_t size)
+static size_t round_up_to_pages(size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     return (size + page - 1) / page * page;
 }
 
-/* Uses huge pages, as page faults of 4 KiB pages were half of the time of an unsliced image (2048x2048
- * wavelet and back: 230 ms, in huge pages 110). Large blocks are mapped and unmapped: on the heap they would
- * leave holes. */
+/* Uses huge pages: with 4 KiB pages, page faults took half of the time of an unsliced image (2048x2048
+ * wavelet and back: 230 ms, with huge pages 110). Large blocks are mapped and unmapped, as on the heap they
+ * would leave holes. */
 void *allocate_pages(size_t size)
 {
     if (size < HUGE_PAGE)
-        return aligned_alloc(whole_pages(1), whole_pages(size));
+        return aligned_alloc(round_up_to_pages(1), round_up_to_pages(size));
 
     /* Map one huge page too many: mmap aligns to small pages only. */
-    size = whole_pages(size);
+    size = round_up_to_pages(size);
     const size_t room = size + HUGE_PAGE;
     // cppcheck-suppress invalidFunctionArg ; without a file there is no descriptor
     unsigned char *mapped = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -164,5 +164,5 @@ void free_pages(void *memory, size_t size)
     if (size < HUGE_PAGE)
         free(memory);
     else if (memory)
-        munmap(memory, whole_pages(size));
+        munmap(memory, round_up_to_pages(size));
 }

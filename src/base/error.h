@@ -32,7 +32,7 @@ struct error {
     char text[1024];
     bool has_name;         /* the message already starts with a name */
     bool is_out_of_memory; /* the job may succeed alone, in smaller slices */
-    bool is_of_device;     /* an OpenCL call failed */
+    bool is_device_error;  /* an OpenCL call failed */
     enum error_scope scope;
     const char *stage; /* name of the stage that failed; may be NULL */
 };

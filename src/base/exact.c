@@ -18,7 +18,7 @@ static const double HALF_PI[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e0
 
 double exact_exp(double x)
 {
-    if (!(x > -745)) /* 0, although exp(-745) is near the smallest subnormal number; or x is NaN */
+    if (!(x > -745)) /* 0, although exp(-745) is near the smallest subnormal number; NaN stays NaN */
         return x < 0 ? 0 : x;
     if (x > 710) /* exp exceeds the largest double; from 709.79 to 710 ldexp returns infinity */
         return INFINITY;
@@ -55,7 +55,7 @@ double exact_srgb(double light)
 }
 
 /* Returns the sine of r for |r| <= pi / 4; its cosine if `cosine` is 1. */
-static double sine(double r, int cosine)
+static double sine_series(double r, int cosine)
 {
     const double t = r * r;
     double sum = 1;
@@ -64,23 +64,23 @@ static double sine(double r, int cosine)
     return cosine ? sum : r * sum;
 }
 
-/* Returns the sine of x + quarters * pi / 2. */
-static double sine_from(double x, int quarters)
+/* Returns the sine of x + quarters * pi / 2, for quarters 0 or 1. */
+static double sine_shifted(double x, int quarters)
 {
     const double n = rint(x / HALF_PI[0]), r = ((x - n * HALF_PI[0]) - n * HALF_PI[1]) - n * HALF_PI[2];
     const int quarter = ((int)(n - 4 * floor(n / 4)) + quarters) % 4;
-    const double value = sine(r, quarter & 1);
+    const double value = sine_series(r, quarter & 1);
     return quarter > 1 ? -value : value;
 }
 
 double exact_sin(double x)
 {
-    return sine_from(x, 0);
+    return sine_shifted(x, 0);
 }
 
 double exact_cos(double x)
 {
-    return sine_from(x, 1);
+    return sine_shifted(x, 1);
 }
 
 double exact_hypot(double x, double y)

@@ -260,7 +260,7 @@ static struct workload estimate_workload(const struct command *command, const st
     /* Multiply by the pages of the first file. Only formats without compression have no number of pages in
      * their header; their number follows from the file's size. */
     const struct image_info *info = reader_info(reader);
-    const int known_pages = reader_pages_wanted(reader), size = (int)sample_size(info->type);
+    const int known_pages = reader_pages_to_read(reader), size = (int)sample_size(info->type);
     shape = image_shape(info);
     pages *= known_pages > 0 ? known_pages
                              : fmax((double)first->bytes / (double)(row_size(info) * info->height), 1);

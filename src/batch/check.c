@@ -114,7 +114,7 @@ static void check_file(void *slot)
     if (status == STATUS_OK)
         status = reader_open(job->input, &options, &job->reader, error);
     if (status == STATUS_OK) {
-        job->pages = reader_pages_wanted(job->reader);
+        job->pages = reader_pages_to_read(job->reader);
         status = check_pages(check, job->reader, error);
     }
     job_close_input(job);

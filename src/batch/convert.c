@@ -86,7 +86,7 @@ static struct change describe_change(const struct job *job, const struct page *p
         .out_height = out->height,
         .from = plan_inverse_map(page->plan),
         .in_pages = job->pyramid ? 1 : reader_page_count(job->reader),
-        .out_pages = job->pyramid || job_is_stack_input(job) ? 1 : reader_pages_wanted(job->reader),
+        .out_pages = job->pyramid || job_is_stack_input(job) ? 1 : reader_pages_to_read(job->reader),
         .in_channels = in->channels,
         .out_channels = out->channels,
         .in_type = job->samples,
@@ -271,7 +271,7 @@ static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, co
     *ahead = (struct read_ahead){.worker = worker, .reader = job->reader, .limit = READ_AHEAD_MAX};
     if (limit > 0 && limit / 4 < READ_AHEAD_MAX)
         ahead->limit = (size_t)(limit / 4);
-    if (worker->open || job->pyramid || reader_is_uncompressed(job->reader) ||
+    if (worker->is_open || job->pyramid || reader_is_uncompressed(job->reader) ||
         pixel_size(info) * (size_t)shape.width * (size_t)shape.height < READ_AHEAD_MIN ||
         (limit > 0 && reader_memory(job->reader) + ahead->limit > limit))
         return;
@@ -296,7 +296,7 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
     const struct affine inverse_map = plan_inverse_map(page->plan);
     struct lossless_move move = {.done = false};
     enum status status = STATUS_OK;
-    if (job_keeps_coding(job, worker) && !worker->verifier.open && plan_only_moves(page->plan) &&
+    if (job_keeps_coding(job, worker) && !worker->verifier.is_open && plan_only_moves(page->plan) &&
         conversion_keeps_samples(&page->input_conversion, &page->output_conversion))
         status = writer_transform(job->writer, job->reader, &inverse_map, &page->out, &move, &result->error);
     const bool is_verbose = worker->context->settings->verbose;
@@ -319,8 +319,8 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
         timing_add(run_timing(page->run), PHASE_DECODE, "decode", -1, since);
         return status == STATUS_OK ? job_end_page(job, worker, page, result) : status;
     }
-    status = worker->verifier.open ? verify_page(&worker->verifier, page, &result->error)
-                                   : flow_page(page, &result->error);
+    status = worker->verifier.is_open ? verify_page(&worker->verifier, page, &result->error)
+                                      : flow_page(page, &result->error);
     result_note_found(job, worker, result);
     if (status != STATUS_OK)
         return status;
@@ -342,7 +342,7 @@ enum { FRAMES_PER_ESTIMATE = 24 };
 static void begin_frame(struct worker *worker, const struct job *job, struct result *result)
 {
     const struct video *video = &reader_info(job->reader)->video;
-    worker->run.frames.hold = video->header && !worker->verifier.open;
+    worker->run.frames.hold = video->header && !worker->verifier.is_open;
     if (!video->header || video->part > 0)
         return;
     if (result->frames % FRAMES_PER_ESTIMATE == 0)
@@ -360,14 +360,14 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
     struct page page = {.run = &worker->run,
                         .plan = &plan,
                         .reader = job->reader,
-                        .watch = worker->context->progress && !is_chroma ? progress_rows : NULL,
-                        .watcher = job,
+                        .report_rows = worker->context->progress && !is_chroma ? progress_rows : NULL,
+                        .report_context = job,
                         .clipping = &result->clipping};
     job->progress = worker->context->progress;
     job->picture.run = &worker->run;
     worker->run.is_merged = job_is_stack_input(job);
     worker->run.input = job->index;
-    job->pages = job->pyramid ? 1 : reader_pages_wanted(job->reader);
+    job->pages = job->pyramid ? 1 : reader_pages_to_read(job->reader);
     begin_frame(worker, job, result);
     enum status status = job_measure(job, worker, true, result);
     if (status == STATUS_OK)
@@ -478,7 +478,7 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     /* A stack fails as a whole with strict=yes, and if memory runs out or the device fails, which is no fault
      * of the picture. */
     if (status != STATUS_OK && job->merge_step) {
-        if (result->error.is_out_of_memory || result->error.is_of_device)
+        if (result->error.is_out_of_memory || result->error.is_device_error)
             result->error.scope = SCOPE_ALL;
         else if (result->error.scope == SCOPE_FILE && step_caps(job->merge_step).merges_strictly)
             result->error.scope = SCOPE_STACK;

@@ -58,7 +58,7 @@ bool job_group_begin(struct job_group *g, struct job *job, struct result *result
     const int forced = settings->verify.share > 0 ? 1 : settings->environment.group;
     const int limit = forced > 0 && forced < GROUP_IMAGES ? forced : GROUP_IMAGES;
     /* A stack merges its inputs one by one; a pipe may block; the worker's first file opens the device. */
-    if (max_jobs < 2 || limit < 2 || job->merge_step || job->bytes == 0 || !worker->open)
+    if (max_jobs < 2 || limit < 2 || job->merge_step || job->bytes == 0 || !worker->is_open)
         return false;
     struct times since = worker_times(worker);
     bool opened = convert_begin(worker, job, &ignored) == STATUS_OK && !job->skipped;
@@ -81,7 +81,7 @@ static bool is_like_first(const struct job_group *g, const struct job *job)
     const struct conversion from = job_input_conversion(job, g->worker), *first = &g->input_conversion;
     return job_is_one_image(job) && !may_keep_coding(g, job) && job->orientation == g->orientation &&
            input.width == g->input.width && input.height == g->input.height &&
-           input.space == g->input.space && input.reduced.by == g->input.reduced.by &&
+           input.space == g->input.space && input.reduced.factor == g->input.reduced.factor &&
            input.reduced.width == g->input.reduced.width && input.reduced.height == g->input.reduced.height &&
            from.type == first->type && from.channels == first->channels && from.alpha == first->alpha &&
            from.linear == first->linear && from.exponent == first->exponent && from.space == first->space &&
@@ -161,7 +161,7 @@ bool job_group_add(struct job_group *g, struct job *job, struct result *result)
     struct times since = worker_times(g->worker);
     bool opened = convert_begin(g->worker, job, &ignored) == STATUS_OK && !job->skipped;
     worker_add_elapsed(g->worker, &since, 1, &result->times);
-    if (opened && (!is_like_first(g, job) || (g->group.room == 0 && !open_group(g))))
+    if (opened && (!is_like_first(g, job) || (g->group.capacity == 0 && !open_group(g))))
         return false;
     add_item(g, job, result);
     if (opened)

@@ -141,9 +141,9 @@ static enum status job_open_space(struct job *job, const struct settings *settin
     job->space = NULL;
     job->space_warning[0] = '\0';
     /* A pyramid needs it only for a curve that its description does not contain: exponent -1. */
-    const bool is_needed =
-        job->pyramid ? job->pyramid->linear && job->pyramid->exponent < 0
-                     : settings->linear || strips_space(job, settings) || chain_caps(&job->chain).needs_space;
+    const bool is_needed = job->pyramid ? job->pyramid->linear && job->pyramid->exponent < 0
+                                        : settings->linear || strips_space(job, settings) ||
+                                              chain_caps(&job->chain).needs_colour_space;
     if (is_needed && colour_space_of_file(&info->metadata, info->channels - info->alpha, &job->space,
                                           error) != STATUS_OK) {
         if (error->is_out_of_memory)
@@ -241,7 +241,7 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
                     "holds complex numbers, not an image; keep their real parts, as with GDAL: "
                     "gdal_translate -ot Float32 IN OUT");
     /* If the number of pages is known, fail now if the output cannot hold them. */
-    return reader_pages_wanted(job->reader) > 1 ? job_check_more(job, error) : STATUS_OK;
+    return reader_pages_to_read(job->reader) > 1 ? job_check_more(job, error) : STATUS_OK;
 }
 
 /* Creates the folders in job->name below the output folder. */
@@ -358,7 +358,7 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
 
 bool job_is_one_image(const struct job *job)
 {
-    return job->bytes > 0 && !job->pyramid && !job->is_copied && reader_pages_wanted(job->reader) == 1;
+    return job->bytes > 0 && !job->pyramid && !job->is_copied && reader_pages_to_read(job->reader) == 1;
 }
 
 /* Returns the shape of the current page of a reader of the job's input. */

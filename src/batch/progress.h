@@ -64,9 +64,9 @@ void progress_erase(void);
 void progress_add(struct progress *progress, const struct job *job, const struct result *result,
                   bool is_left_out);
 
-/* Callback for page.watch (chain/page.h): updates the progress after the first `rows` output rows of the
- * current page were enqueued. `page` is the shape of the page's output. `job` points to a struct job with its
- * `progress` set. */
+/* Callback for page.report_rows (chain/page.h): updates the progress after the first `rows` output rows of
+ * the current page were enqueued. `page` is the shape of the page's output. `job` points to a struct job with
+ * its `progress` set. */
 void progress_rows(void *job, int rows, const struct shape *page);
 
 /* Erases the line, prints the summary, and destroys the lock. */

@@ -51,9 +51,9 @@ static void print_page(const struct job *job, const struct worker *worker, const
         job_print(job, "values from %s become 0 to full scale%s",
                   conversion_range(&page->input_conversion).text,
                   page->output_conversion.has_range ? " for the stages, and are restored in the output" : "");
-    if (decoded->reduced.by > 0)
+    if (decoded->reduced.factor > 0)
         job_print(job, "is decoded at 1/%d, as it becomes much smaller; full=yes decodes all pixels",
-                  decoded->reduced.by);
+                  decoded->reduced.factor);
     if (job->orientation > 0)
         job_print(job, "is turned first, as its orientation is %d%s", job->orientation,
                   worker->context->settings->auto_orient ? ""
@@ -312,7 +312,7 @@ void job_finish(struct job *job, const struct worker *worker, enum status status
     result->status = status;
     result->skipped = job->skipped;
     result->bytes_in = job->bytes;
-    result->device = worker->open ? worker->device.name : NULL;
+    result->device = worker->is_open ? worker->device.name : NULL;
     if (status != STATUS_OK)
         error_prefix_once(&result->error, job_input_name(job));
     else if (!job->skipped) {

@@ -194,7 +194,7 @@ bool stack_can_leave_in_file(const struct job *job)
     const struct image_info *info = reader_info(job->reader);
     return job->stack->leaves_files_open && merge_functions(job->stack)->add_reader && !info->alpha &&
            (info->type == SAMPLE_UINT8 || info->type == SAMPLE_UINT16) &&
-           reader_pages_wanted(job->reader) == 1 && reader_is_complete(job->reader);
+           reader_pages_to_read(job->reader) == 1 && reader_is_complete(job->reader);
 }
 
 void stack_free_picture(struct job *job)

@@ -49,7 +49,7 @@ bool worker_begin_open(struct worker *worker)
     struct device_opener *opener = &owner->opener;
     if (pthread_mutex_trylock(&opener->lock) != 0)
         return true; /* another worker is opening the device */
-    if (!owner->open && !opener->has_thread)
+    if (!owner->is_open && !opener->has_thread)
         opener->has_thread = thread_start(&opener->thread, open_in_thread, owner, &ignored) == STATUS_OK;
     const bool is_opening = opener->has_thread;
     pthread_mutex_unlock(&opener->lock);
@@ -101,7 +101,7 @@ static enum status open_run(struct worker *worker, struct error *error)
              (enum edge)worker->context->settings->edge);
     set_limits(worker);
     worker->run.jobs = worker->share.threads;
-    worker->open = true;
+    worker->is_open = true;
     worker->knows_device = true;
     return STATUS_OK;
 }
@@ -109,14 +109,14 @@ static enum status open_run(struct worker *worker, struct error *error)
 /* True if the device is open, and with --verify also the verifier. Call it with worker->opener.lock held. */
 static bool is_open(const struct worker *worker)
 {
-    return worker->open && (worker->context->settings->verify.share <= 0 || worker->verifier.open);
+    return worker->is_open && (worker->context->settings->verify.share <= 0 || worker->verifier.is_open);
 }
 
 enum status worker_open(struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
     pthread_mutex_lock(&worker->opener.lock);
-    enum status status = worker->open ? STATUS_OK : open_run(worker, error);
+    enum status status = worker->is_open ? STATUS_OK : open_run(worker, error);
     if (status == STATUS_OK && !is_open(worker))
         status = verifier_open(&worker->verifier, &worker->run, &worker->shared, &settings->verify,
                                settings->force, error);
@@ -181,7 +181,7 @@ bool worker_device_works(struct worker *worker)
 
 void worker_clear(struct worker *worker)
 {
-    if (worker->open)
+    if (worker->is_open)
         run_clear(&worker->run);
 }
 
@@ -189,7 +189,7 @@ void worker_take_all_memory(struct worker *worker)
 {
     worker->share.workers = 1;
     worker->share.memory_limit = worker->context->settings->memory_limit;
-    if (worker->open)
+    if (worker->is_open)
         set_limits(worker);
 }
 
@@ -198,7 +198,7 @@ void worker_close(struct worker *worker)
     if (worker->opener.has_thread)
         pthread_join(worker->opener.thread, NULL); /* a driver must not be interrupted while it starts */
     verifier_close(&worker->verifier);
-    if (worker->open)
+    if (worker->is_open)
         run_free(&worker->run);
     event_log_free(&worker->event_log);
     device_close(&worker->device);

@@ -39,7 +39,7 @@ struct worker_share {
 struct device_opener {
     const char *name;     /* the value of --device, or one of the devices in it */
     pthread_mutex_t lock; /* held while a worker opens the device; protects the following fields, and opening
-                           * (worker.open, .device, .shared, .verifier) */
+                           * (worker.is_open, .device, .shared, .verifier) */
     bool has_thread;      /* `thread` was started and not joined yet */
     pthread_t thread;
 
@@ -60,15 +60,15 @@ struct worker {
     struct worker_share share;
 
     struct device_opener opener;
-    atomic_bool open; /* `device` and `run` are initialised */
+    atomic_bool is_open; /* `device` and `run` are initialised */
     struct device device;
-    struct device shared; /* copy of `device` as it was opened; device_share makes devices of followers and
-                           * the verifier from it */
+    struct device shared; /* copy of `device` as it was opened: the original from which device_share creates
+                           * the devices of followers and of the verifier */
     struct verifier verifier; /* open with --verify */
     struct run run;
 
     /* Measurements, which worker_add_measurements adds up. */
-    atomic_bool knows_device; /* device.name and run.memory are valid, perhaps from an added worker */
+    atomic_bool knows_device; /* device.name and run.memory are valid, or copied by worker_add_measurements */
     struct event_log event_log;
     struct frame_times frames;
     struct timing timing;
@@ -90,10 +90,10 @@ enum status worker_open(struct worker *worker, struct error *error);
 /* Frees the device memory that the worker keeps for its next file. */
 void worker_clear(struct worker *worker);
 
-/* Gives the worker all memory. The other workers must have ended. */
+/* Sets the worker's share to all memory of the host and the device. The other workers must have ended. */
 void worker_take_all_memory(struct worker *worker);
 
-/* Frees everything. If the device is being opened, waits for that. */
+/* Frees everything. Waits if the device is being opened. */
 void worker_close(struct worker *worker);
 
 /* Times in seconds. */

@@ -1,4 +1,4 @@
-/* A stage that turns a picture upright, as its orientation tag says. chain_auto_orient inserts it at the
+/* A stage that turns a picture upright according to its orientation tag. chain_auto_orient inserts it at the
  * start of a chain, or after --inverse-wavelet of a coefficient file. It is not in the list of stages, as its
  * parameter comes from the file. */
 #include "chain/chain.h"
@@ -18,31 +18,30 @@ static enum status auto_orient_shape(const void *params, const struct shape *in,
                                      struct error *error)
 {
     const int orientation = ((const struct auto_orient *)params)->orientation;
-    const bool on_side = orientation_is_on_side(orientation);
+    const bool swaps_axes = orientation_swaps_axes(orientation);
     (void)error;
-    out->width = on_side ? in->height : in->width;
-    out->height = on_side ? in->width : in->height;
-    if (in->reduced.by == 0)
+    out->width = swaps_axes ? in->height : in->width;
+    out->height = swaps_axes ? in->width : in->height;
+    if (in->reduced.factor == 0)
         return STATUS_OK;
-    /* `in` is a JPEG decoded at 1 / reduced.by. If its full size is no multiple of that, the last pixel of a
-     * row or column covers less of the full picture. Mirrored, this is the first pixel: the picture begins
-     * at a negative offset from it. */
+    /* `in` is a JPEG decoded at 1 / reduced.factor. If its full size is no multiple of the factor, the last
+     * pixel of a row or column is only partly inside the full picture. If the picture is mirrored, this
+     * becomes the first pixel, and `left` or `top` is its share outside. */
     const struct shape full = shape_full(in);
     const struct affine map = orientation_map(orientation, full.width, full.height);
     struct reduction *reduced = &out->reduced;
-    reduced->width = on_side ? full.height : full.width;
-    reduced->height = on_side ? full.width : full.height;
+    reduced->width = swaps_axes ? full.height : full.width;
+    reduced->height = swaps_axes ? full.width : full.height;
     if (map.xx + map.yx < 0)
-        reduced->left = out->width - (double)reduced->width / reduced->by;
+        reduced->left = out->width - (double)reduced->width / reduced->factor;
     if (map.xy + map.yy < 0)
-        reduced->top = out->height - (double)reduced->height / reduced->by;
+        reduced->top = out->height - (double)reduced->height / reduced->factor;
     return STATUS_OK;
 }
 
 static struct affine auto_orient_inverse_map(const void *params, const struct shape *in)
 {
-    const struct auto_orient *turn = params;
-    return orientation_map(turn->orientation, in->width, in->height);
+    return orientation_map(((const struct auto_orient *)params)->orientation, in->width, in->height);
 }
 
 static enum status run_auto_orient(struct run *run, const void *params, const struct value *in,

@@ -110,7 +110,7 @@ struct stage_caps chain_caps(const struct chain *chain)
         all.new_geometry |= caps.new_geometry;
         all.new_values |= caps.new_values;
         all.amplifies |= caps.amplifies;
-        all.needs_space |= caps.needs_space;
+        all.needs_colour_space |= caps.needs_colour_space;
         all.needs_upright |= caps.needs_upright;
         all.large_halo |= caps.large_halo;
         all.lossless_move &= caps.lossless_move;
@@ -302,8 +302,8 @@ enum status chain_make_chroma(const struct chain *chain, const struct chroma *ch
     for (size_t i = 0; status == STATUS_OK && i < chain->count; i++) {
         const struct step *step = &chain->steps[i];
         struct chroma step_chroma = *chroma;
-        step_chroma.in = &shapes[i];
-        step_chroma.out = &shapes[i + 1];
+        step_chroma.luma_in = &shapes[i];
+        step_chroma.luma_out = &shapes[i + 1];
         status =
             step->stage->adapt_to_chroma != NULL
                 ? insert_stage(chroma_chain, i, step->stage, step->written, &step_chroma, error)

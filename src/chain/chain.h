@@ -1,7 +1,7 @@
 /* Chains: the stages of a command line in the order written, each with its parsed parameters.
  *
- * A written chain belongs to the command and is shared by all workers. chain_resolve makes a copy for one
- * kind of input, which borrows the parameters and must be freed before the written chain.
+ * A written chain belongs to the command and is shared by all workers. chain_resolve creates a copy for one
+ * kind of input. The copy borrows the parameters, so it must be freed before the written chain.
  *
  * Thread safety: a written chain is read-only after chain_prepare and chain_prepare_series. */
 #ifndef CLIMG_CHAIN_CHAIN_H
@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Maximum number of steps: as the user writes them, and after steps such as mosaics were inserted. Arrays of
- * row ranges on the stack have MAX_CHAIN elements. */
+/* Maximum numbers of steps: of a written chain, and after steps such as mosaics were inserted. Arrays of row
+ * ranges on the stack have MAX_CHAIN elements. */
 enum { MAX_WRITTEN = 256, MAX_CHAIN = 2 * MAX_WRITTEN };
 
 /* A stage with its parameters. */
@@ -26,7 +26,7 @@ struct step {
     bool borrowed;       /* params and text belong to another chain */
 };
 
-/* Zeroed, it is the empty chain. */
+/* A chain. All zero: the empty chain. */
 struct chain {
     struct step *steps;
     size_t count;
@@ -68,8 +68,8 @@ struct stage_caps step_caps(const struct step *step);
  * it. */
 bool step_is_measured(const struct step *step);
 
-/* Returns capabilities of the chain: new_geometry, new_values, amplifies, needs_space, needs_upright and
- * large_halo are set if one of its stages has them, lossless_move if all have it; all others are zero. */
+/* Returns capabilities of the chain: new_geometry, new_values, amplifies, needs_colour_space, needs_upright
+ * and large_halo are set if one of its stages has them, lossless_move if all have it; all others are zero. */
 struct stage_caps chain_caps(const struct chain *chain);
 
 /* True if a stage has that name. */
@@ -93,7 +93,7 @@ enum status chain_prepare_series(struct chain *chain, const struct settings *set
 enum status chain_end_series(const struct chain *chain, const struct input_series *series,
                              struct error *error);
 
-/* Makes the chain for the chroma planes of video: parses the typed values again, and adapts them to the
+/* Creates the chain for the chroma planes of video: parses the typed values again, and adapts them to the
  * sampling and siting in `chroma`. `shapes` are the shapes of luma before the first step and after each step
  * (plan->shapes). Fails if a stage does not work on video. The caller frees *chroma_chain with chain_free;
  * on failure it is empty. */

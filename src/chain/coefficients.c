@@ -2,10 +2,10 @@
  *
  *     file ─▶ page ─▶ staging buffer ─▶ unpack_subband ─▶ planes of the level ─▶ ... and back
  *
- * Pages go one at a time through a staging buffer; the pyramid stays on the device. The JSON is parsed
- * strictly: a file with a missing or impossible key is refused, since climg would otherwise reconstruct a
- * wrong picture. jansson writes the JSON here, and base/json.h elsewhere: TIFF's descriptions are ASCII, to
- * which jansson escapes all other characters. */
+ * One page at a time is in a staging buffer; the pyramid is on the device. The JSON is parsed strictly: a
+ * file with a missing or impossible value is refused, since climg would otherwise reconstruct a wrong
+ * picture. TIFF descriptions are ASCII, so jansson writes the JSON, which escapes all other characters;
+ * base/json.h writes it elsewhere. */
 #include "chain/coefficients.h"
 
 #include "base/sums.h"
@@ -69,7 +69,7 @@ bool coefficients_recognise(const struct image_info *first)
     json_t *root = NULL;
     struct error error;
     const char *text = metadata_text(&first->metadata, "Description");
-    if (!text || !strstr(text, MARKER)) /* most files, without parsing */
+    if (!text || !strstr(text, MARKER)) /* a quick test, which most files fail */
         return false;
     const bool is_unknown = load_json(&first->metadata, &root, &error) != STATUS_OK;
     const char *marker = json_string_value(json_object_get(root, "climg"));
@@ -89,8 +89,8 @@ static int find_name(const void *table, size_t size, const char *name)
     }
 }
 
-/* True if all numbers are in range and all names are known (-1: unknown). */
-static bool is_possible(const struct coefficients *c)
+/* True if all numbers are in range and all names are known (find_name returns -1 for others). */
+static bool coefficients_are_valid(const struct coefficients *c)
 {
     const struct shape *shape = &c->shape;
     const int largest = 1 << 30;
@@ -173,7 +173,7 @@ enum status coefficients_read(const struct image_info *first, struct coefficient
     else if (version != FORMAT_VERSION)
         status = fail(error, STATUS_FAILED, "coefficient file of version %d; this climg reads version %d",
                       version, FORMAT_VERSION);
-    else if (!is_possible(coefficients))
+    else if (!coefficients_are_valid(coefficients))
         status = fail(error, STATUS_FAILED, "damaged coefficient file: its description is of no pyramid");
     else
         status = check_page(&coefficients->shape, 0, first, error);
@@ -236,7 +236,7 @@ uint32_t coefficients_sum_description(const struct metadata *first)
     return text ? isal_crc32(0, text, strlen(text)) : 0;
 }
 
-/* Samples are in the host's byte order, which climg's files have, too. */
+/* Samples are in the host's byte order, in which climg writes files, too. */
 uint32_t coefficients_sum_rows(uint32_t sum, const struct image_info *info, const void *rows, size_t pitch)
 {
     for (uint32_t y = 0; y < info->height; y++)

@@ -1,4 +1,4 @@
-/* One pass over a page: sends its slices through the chain, while a thread decodes and another one encodes.
+/* One pass over a page: sends its slices through the chain, while one thread decodes and another one encodes.
  *
  *     reader thread ─▶ slots ─▶ unpack ─▶ stages ─▶ pack ─▶ slots ─▶ writer thread
  *        ▲               │         └── slice.c ──┘           │             │
@@ -8,17 +8,18 @@
  * device's in-order queue. So there is no gap between the kernels of two slices, and the memory of a slice is
  * used again by the next one. The thread waits only for slots: the next input, and an idle output slot.
  *
- * A slot is a staging buffer for one slice; its owner is whoever popped it. A fast reader waits for an idle
- * slot instead of filling memory. A page that is one slice has one slot on each side and no threads: the
- * calling thread decodes and encodes. Rows that two slices need are copied, so each row is decoded once:
+ * A slot is a staging buffer for one slice. It belongs to the thread that popped it from a queue. The number
+ * of slots limits the memory: a fast reader waits for an idle one. A page that is one slice has one slot on
+ * each side and no threads: the calling thread decodes and encodes. Rows that two slices need are copied, so
+ * each row is decoded once:
  *
  *     slice i    |------------------|
  *     slice i+1              |------------------|
  *                            |carry |   read    |
  *
- * A failure ends the thread's queues. Slots that were filled before stay valid, so the slices before the
- * damage are still processed. If several parts fail, the error that comes first in page order is reported:
- * the writer works on earlier slices than the device, and the device on earlier slices than the reader. */
+ * A thread that fails ends its queues. Slots that it filled before stay valid, so the slices before damaged
+ * data are still processed. If several parts fail, the error that comes first in page order is reported: the
+ * writer works on earlier slices than the device, and the device on earlier slices than the reader. */
 #include "base/threads.h"
 #include "base/timing.h"
 #include "chain/coefficients.h"
@@ -45,7 +46,7 @@ struct io_thread {
     struct queue idle, ready;
     size_t pitch; /* bytes from row to row */
     pthread_t thread;
-    bool is_running; /* else the calling thread does the work of `thread` */
+    bool is_running; /* if not, the calling thread does the work of `thread` */
 
     /* Written by the thread, read after end_threads. */
     enum status status;
@@ -66,21 +67,21 @@ struct flow {
     /* Private to the calling thread. */
     int slice;           /* number of the slice that is being enqueued */
     cl_mem clipped;      /* clipping counters; may be NULL */
-    struct slot *source; /* slot that the device reads; NULL between slices, except for samples that are
-                          * moved, which stay in the slot until the last slice */
+    struct slot *source; /* slot that the device reads; NULL between slices, but with plan->moved_steps all
+                          * slices read the same slot */
     struct slot *target; /* slot that the device writes */
 };
 
 /* ---------------------------------------------------------------- both threads */
 
-/* Acquires buffers of `rows` rows: PLAN_SLOTS of them for `several` slices, else one. */
+/* Acquires `count` slots for `rows` rows each. */
 static enum status io_thread_open(struct io_thread *io, struct staging_pool *pool, size_t pitch, int rows,
-                                  bool several, struct error *error)
+                                  int count, struct error *error)
 {
     *io = (struct io_thread){.pool = pool, .pitch = pitch};
     queue_init(&io->idle);
     queue_init(&io->ready);
-    for (int i = 0; i < (several ? PLAN_SLOTS : 1); i++) {
+    for (int i = 0; i < count; i++) {
         io->slots[i].staging = staging_acquire(pool, pitch * (size_t)rows, error);
         if (!io->slots[i].staging)
             return STATUS_FAILED;
@@ -89,8 +90,8 @@ static enum status io_thread_open(struct io_thread *io, struct staging_pool *poo
     return STATUS_OK;
 }
 
-/* Starts the thread, unless there is a single slice. The calling thread then does its work, and also if the
- * system refuses a thread. */
+/* Starts the thread, unless there is a single slot. If it does not run, also because the system refuses it,
+ * the calling thread does its work. */
 static void io_thread_start(struct io_thread *io, void *(*work)(void *), void *context)
 {
     struct error ignored = {.text = ""};
@@ -119,11 +120,11 @@ static void io_thread_close(struct io_thread *io)
 
 /* ---------------------------------------------------------------- reader */
 
-/* Bytes that are read at once. After them the reader checks if it should stop, as input may be slow. */
+/* Bytes that are read before the reader checks if it should stop, as input may be slow. */
 enum { PIECE_SIZE = 1 << 20 };
 
-/* Reads `rows` rows to `to`, or skips them: skipped rows overwrite each other in `to`. Returns STATUS_OK
- * early if the reader should stop. */
+/* Reads `rows` rows to `to`. With `skip` all rows use the same memory, as they are not needed. Returns
+ * STATUS_OK early if the reader should stop. */
 static enum status read_pieces(struct flow *flow, unsigned char *to, int rows, bool skip, struct error *error)
 {
     const struct plan *plan = flow->page->plan;
@@ -134,13 +135,13 @@ static enum status read_pieces(struct flow *flow, unsigned char *to, int rows, b
     const double since = clock_seconds();
     enum status status = STATUS_OK;
     while (status == STATUS_OK && rows > 0 && !queue_stopped(&flow->reader.idle)) {
-        const int some = rows < piece ? rows : piece;
+        const int count = rows < piece ? rows : piece;
         /* Decode rows that no slice needs, to find damage, unless --crop cuts them off by moving samples. */
         status = (skip && plan->moved_steps > 0 ? reader_skip : reader_read)(flow->page->reader, to, pitch,
-                                                                             (uint32_t)some, error);
-        flow->next_row += some;
-        rows -= some;
-        to += skip ? 0 : (size_t)some * pitch;
+                                                                             (uint32_t)count, error);
+        flow->next_row += count;
+        rows -= count;
+        to += skip ? 0 : (size_t)count * pitch;
     }
     timing_add(run_timing(flow->page->run), PHASE_DECODE, skip ? "skip" : "decode", flow->next_slice, since);
     return status;
@@ -155,7 +156,7 @@ static int slices_to_read(const struct flow *flow)
 }
 
 /* Fills the slot with the input rows of the next slice: copies carried rows, skips rows that no slice needs,
- * and reads the others. Then carries the rows that the slice after it needs as well. */
+ * and reads the others. Then copies the rows that the slice after it also needs to flow->carry. */
 static enum status fill_slot(struct flow *flow, struct slot *slot, struct error *error)
 {
     const struct plan *plan = flow->page->plan;
@@ -197,8 +198,8 @@ static struct slot *fill_next(struct flow *flow)
     return NULL;
 }
 
-/* Skips the rows below the last slice, which the chain does not need, to find damage at the file's end. Their
- * buffer is the first idle slot. */
+/* Reads the rows below the last slice, which the chain does not need, to find damage at the file's end. Their
+ * memory is the next idle slot. */
 static void read_rest(struct flow *flow)
 {
     struct error error = {.text = ""};
@@ -237,7 +238,7 @@ static enum status open_reader(struct flow *flow, struct error *error)
     const struct shape *shape = &page->plan->shapes[0];
     const size_t pitch = transfer_pitch(shape->width, shape->channels, page->input_conversion.type);
     enum status status = io_thread_open(&flow->reader, &page->run->stagings, pitch, page->plan->input_rows,
-                                        slices_to_read(flow) > 1, error);
+                                        slices_to_read(flow) > 1 ? PLAN_SLOTS : 1, error);
     if (status != STATUS_OK)
         return status;
     flow->carry = allocate(pitch * (size_t)page->plan->overlap_rows, "rows between slices", error);
@@ -319,7 +320,7 @@ static enum status open_writer(struct flow *flow, struct error *error)
     timing_add(run_timing(page->run), PHASE_ENCODE, "begin", -1, since);
     status = io_thread_open(&flow->writer, &page->run->stagings,
                             transfer_pitch(shape->width, shape->channels, page->output_conversion.type),
-                            page->plan->slice_rows, page->plan->slices > 1, error);
+                            page->plan->slice_rows, page->plan->slices > 1 ? PLAN_SLOTS : 1, error);
     if (status == STATUS_OK)
         io_thread_start(&flow->writer, run_writer, flow);
     return status;
@@ -382,7 +383,7 @@ static enum status flow_begin(struct flow *flow, struct error *error)
     return status;
 }
 
-/* Enqueues a slice: its samples are in slots; the pages of a pyramid are read and written here. */
+/* Enqueues a slice. Images pass through slots; the pages of a pyramid are read and written here. */
 static enum status flow_slice(struct flow *flow, struct slice *slice, struct error *error)
 {
     const struct plan *plan = slice->plan;
@@ -457,8 +458,8 @@ enum status flow_slices(const struct page *page, struct error *error)
         flow.slice = event_log->slice = i;
         slice.out = plan_slice(plan, i);
         status = flow_slice(&flow, &slice, &device_error);
-        if (page->watch && status == STATUS_OK)
-            page->watch(page->watcher, slice.out.end, plan_output(plan));
+        if (page->report_rows && status == STATUS_OK)
+            page->report_rows(page->report_context, slice.out.end, plan_output(plan));
     }
     status = flow_end(&flow, status, &device_error, error);
     if (plan->analysis)

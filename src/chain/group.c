@@ -1,7 +1,8 @@
-/* The limits of groups, and their run as one slice (slice.h), whose samples are in two staging buffers.
+/* Decides how many images form a group, and processes a group as one slice (slice.h), whose samples are in
+ * two staging buffers.
  *
- * The channels of all images are planes of one allocation. So the stages need no loop over images: kernels
- * see more planes, which are the grid's z. */
+ * The channels of all images are planes of one allocation, and planes are the grid's z. So stages and kernels
+ * need no loop over images: the grid is deeper. */
 #include "chain/group.h"
 
 #include "chain/slice.h"
@@ -11,14 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits of a group, measured in docs/performance.md. Time of a group relative to the images one by one, on
- * an H200: 0.4 to 0.6 for 128x128 pixels; for 512x512 0.8 if the chain has many launches, as with a large
- * halo, and 1.25 if it has few. On CPU devices it is 0.75 for 128x128 and 1 for 512x512, and more than 1 if
- * the group exceeds the caches. */
+/* Limits of a group, from measurements (docs/performance.md): time of a group over the time of its images one
+ * by one.
+ *
+ *     H200           128x128: 0.4 to 0.6; 512x512: 0.8 for chains of many launches (large halo), 1.25 for few
+ *     CPU devices    128x128: 0.75; 512x512: 1; more than 1 if the group exceeds the caches */
 static const struct {
-    int pixels;            /* most pixels of an image */
-    int large_halo_pixels; /* most pixels of an image if a stage has a large halo */
-    double floats;         /* most floats of the largest value of the chain: 4 MB, 16 MB */
+    int pixels;            /* maximum of an image */
+    int large_halo_pixels; /* maximum of an image if a stage has a large halo */
+    double floats;         /* maximum of the group's largest value in the chain: 4 MB, 16 MB */
 } limits[] = {[VARIANT_CPU] = {1 << 16, 1 << 16, 1 << 20}, [VARIANT_GPU] = {1 << 16, 1 << 18, 4 << 20}};
 
 bool group_accepts(const struct chain *chain, const struct shape *image, const struct run *run)
@@ -52,24 +54,24 @@ int group_max_images(const struct plan *plan, const struct run *run)
     return images < GROUP_IMAGES ? images : GROUP_IMAGES;
 }
 
-/* Allocates rasters for `room` images. */
+/* Allocates rasters for `capacity` images. */
 static enum status open_rasters(struct rasters *rasters, struct run *run, const struct shape *shape,
-                                enum sample_type type, int room, struct error *error)
+                                enum sample_type type, int capacity, struct error *error)
 {
     rasters->rows = shape->height;
     rasters->pitch = transfer_pitch(shape->width, shape->channels, type);
     rasters->size = rasters->pitch * (size_t)shape->height;
-    rasters->staging = staging_acquire(&run->stagings, rasters->size * (size_t)room, error);
+    rasters->staging = staging_acquire(&run->stagings, rasters->size * (size_t)capacity, error);
     return rasters->staging ? STATUS_OK : STATUS_FAILED;
 }
 
-enum status group_open(struct group *group, struct run *run, const struct plan *plan, int room,
+enum status group_open(struct group *group, struct run *run, const struct plan *plan, int capacity,
                        struct error *error)
 {
-    *group = (struct group){.run = run, .room = room};
-    enum status status = open_rasters(&group->in, run, &plan->shapes[0], plan->in, room, error);
+    *group = (struct group){.run = run, .capacity = capacity};
+    enum status status = open_rasters(&group->in, run, &plan->shapes[0], plan->in, capacity, error);
     if (status == STATUS_OK)
-        status = open_rasters(&group->out, run, plan_output(plan), plan->out, room, error);
+        status = open_rasters(&group->out, run, plan_output(plan), plan->out, capacity, error);
     return status;
 }
 
@@ -83,30 +85,30 @@ const void *group_output(const struct group *group, int i)
     return (const unsigned char *)group->out.staging->host + (size_t)i * group->out.size;
 }
 
-/* Returns the rasters of all images as one, for kernels. */
-static struct raster rasters_joined(const struct rasters *rasters, const struct conversion *conversion)
+/* Returns all rasters as one, for kernels. */
+static struct raster joined_raster(const struct rasters *rasters, const struct conversion *conversion)
 {
     struct raster raster = conversion_raster(conversion, rasters->staging->object, rasters->pitch, 0);
     raster.rows = rasters->rows;
     return raster;
 }
 
-/* Passes the staging buffers to the device, enqueues the chain, passes the buffers back, and waits. */
+/* Unmaps the staging buffers, enqueues the chain, maps the buffers again, and waits. */
 static enum status run_images(struct group *group, const struct plan *plan, struct slice *slice,
                               cl_mem clipped, struct error *error)
 {
     const size_t images = (size_t)plan->shapes[0].images;
     struct staging *input = group->in.staging, *output = group->out.staging;
-    const struct raster in = rasters_joined(&group->in, slice->from);
-    struct raster out = rasters_joined(&group->out, slice->to);
-    struct value none = {.raster = NULL}; /* neither input nor output is a pyramid */
+    const struct raster in = joined_raster(&group->in, slice->from);
+    struct raster out = joined_raster(&group->out, slice->to);
+    struct value no_pyramid = {.raster = NULL}; /* input and output are images */
     out.width = plan_output(plan)->width;
     out.clipped = clipped;
     enum status status = staging_unmap(input, group->in.size * images, error);
     if (status == STATUS_OK)
         status = staging_unmap(output, 0, error);
     if (status == STATUS_OK)
-        status = slice_run(slice, &in, &out, &none, error);
+        status = slice_run(slice, &in, &out, &no_pyramid, error);
     if (status == STATUS_OK)
         status = staging_map(input, 0, error);
     if (status == STATUS_OK)
@@ -141,7 +143,7 @@ enum status group_run(struct group *group, const struct plan *plan, const struct
 
 void group_close(struct group *group)
 {
-    if (group->room == 0)
+    if (group->capacity == 0)
         return;
     staging_release(&group->run->stagings, group->in.staging);
     staging_release(&group->run->stagings, group->out.staging);

@@ -25,7 +25,7 @@ struct rasters {
 
 struct group {
     struct run *run;
-    int room;                               /* number of images that fit; 0: closed */
+    int capacity;                           /* number of images that fit; 0: closed */
     struct rasters in, out;                 /* mapped for the host except during group_run */
     struct clipping clipping[GROUP_IMAGES]; /* counters of each image, after group_run */
 };
@@ -37,8 +37,8 @@ bool group_accepts(const struct chain *chain, const struct shape *image, const s
 /* Returns the largest number of images in a group, at least 1. `plan` is for one image. */
 int group_max_images(const struct plan *plan, const struct run *run);
 
-/* Allocates memory for `room` images, mapped for the host. Call group_close also after a failure. */
-enum status group_open(struct group *group, struct run *run, const struct plan *plan, int room,
+/* Allocates memory for `capacity` images, mapped for the host. Call group_close also after a failure. */
+enum status group_open(struct group *group, struct run *run, const struct plan *plan, int capacity,
                        struct error *error);
 
 /* Return the input and output samples of image i: rows that are in.pitch or out.pitch bytes apart. */

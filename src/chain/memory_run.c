@@ -148,7 +148,7 @@ enum status run_in_memory(const char *name, const struct page *page, const struc
     copy.reader = NULL;
     copy.writer = NULL;
     copy.clipping = &clipping;
-    copy.watch = NULL; /* --verify: only the first computation's rows are progress */
+    copy.report_rows = NULL; /* --verify: only the first computation's rows are progress */
     enum status status = memory_reader(name, &inputs[0].info, &source, &copy.reader, error);
     if (status == STATUS_OK)
         status = memory_writer(name, &sink, &copy.writer, error);

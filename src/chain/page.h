@@ -24,8 +24,8 @@ struct page {
     struct clipping *clipping; /* clipping counters, increased if output_conversion.counts_clipping */
     /* Called after each slice with the number of output rows enqueued so far, for a progress bar. `output` is
      * the shape of the whole output. May be NULL. */
-    void (*watch)(void *watcher, int rows, const struct shape *output);
-    void *watcher;
+    void (*report_rows)(void *report_context, int rows, const struct shape *output);
+    void *report_context;
 };
 
 /* Reads a page from page->reader, runs the analysis passes and then the chain, and writes the output to

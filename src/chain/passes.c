@@ -38,9 +38,9 @@ static enum status spool_fail(const struct spool *spool, const char *what, struc
     return STATUS_FAILED;
 }
 
-/* Reads rows from the page's reader and appends them to the spool, or reads them from the full spool. Closes
- * it after the last row of the last pass, in the reader thread, which is ahead of the others: deleting 35 MB
- * after the last slice took 10 ms of a page's 500. */
+/* First pass: reads rows from the page's reader and appends them to the spool. Later passes: reads rows from
+ * the spool. Closes the spool after the last row of the last pass. This runs in the reader thread, while
+ * other threads still process the last slices: deleting 35 MB after these took 10 ms of a page's 500. */
 static enum status spool_read(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
 {
     struct spool *spool = context;
@@ -63,8 +63,8 @@ static enum status spool_read(void *context, void *rows, size_t pitch, uint32_t 
     return STATUS_OK;
 }
 
-/* Runs a pass that reads its rows by spool_read. */
-static enum status flow_spooled(const struct page *page, struct spool *spool, struct error *error)
+/* Runs a pass whose rows come from spool_read. */
+static enum status flow_slices_spooled(const struct page *page, struct spool *spool, struct error *error)
 {
     const struct memory_source source = {.context = spool, .read = spool_read};
     struct page from = *page;
@@ -100,14 +100,14 @@ static enum status analyse_step(const struct page *page, size_t step, struct spo
     analysis.plan = &plan;
     analysis.analysed_page = page;
     analysis.output_conversion.counts_clipping = false;
-    analysis.watch = NULL;
+    analysis.report_rows = NULL;
     enum status status = analysis_begin(&plan, page->run, error);
     if (status == STATUS_OK)
-        status = spool ? flow_spooled(&analysis, spool, error) : flow_slices(&analysis, error);
+        status = spool ? flow_slices_spooled(&analysis, spool, error) : flow_slices(&analysis, error);
     if (status != STATUS_OK)
         return status;
     free_pass_memory(page->run);
-    page->run->pool.headroom = 1; /* no larger slice will follow: analysis_end computes the whole at once */
+    page->run->pool.headroom = 1; /* no slices follow: analysis_end computes the whole at once */
     status = analysis_end(&plan, page->run, error);
     free_pass_memory(page->run);
     return status;
@@ -127,12 +127,12 @@ enum status flow_page(const struct page *page, struct error *error)
     const struct plan *plan = page->plan;
     struct spool spool = {.reader = page->reader, .folder = page->run->device->environment->spool};
     enum status status = STATUS_OK;
-    const bool rereads = reader_rewind_page(page->reader); /* else the rows are spooled */
+    const bool can_rewind = reader_rewind_page(page->reader); /* else the rows are spooled */
     run_begin_page(page->run);
     for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++) {
         if (!plan_needs_analysis(plan, i))
             continue;
-        if (!rereads && !spool.file) {
+        if (!can_rewind && !spool.file) {
             spool.file = spool_open(spool.folder, error);
             if (!spool.file) {
                 status = STATUS_FAILED;
@@ -140,14 +140,14 @@ enum status flow_page(const struct page *page, struct error *error)
             }
             setvbuf(spool.file, spool.buffer, _IOFBF, sizeof spool.buffer);
         }
-        status = analyse_step(page, i, rereads ? NULL : &spool, error);
-        if (status == STATUS_OK && rereads && !reader_rewind_page(page->reader))
+        status = analyse_step(page, i, can_rewind ? NULL : &spool, error);
+        if (status == STATUS_OK && can_rewind && !reader_rewind_page(page->reader))
             status =
                 fail(error, STATUS_FAILED, "%s: cannot read: %s", reader_name(page->reader), strerror(errno));
     }
     spool.is_last = true;
     if (status == STATUS_OK)
-        status = spool.file ? flow_spooled(page, &spool, error) : flow_slices(page, error);
+        status = spool.file ? flow_slices_spooled(page, &spool, error) : flow_slices(page, error);
     run_free_analysis_results(page->run);
     if (spool.file)
         fclose(spool.file);

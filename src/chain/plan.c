@@ -13,18 +13,19 @@
 
 struct shape image_shape(const struct image_info *info)
 {
-    return (struct shape){
-        .kind = KIND_IMAGE,
-        .width = (int)info->width,
-        .height = (int)info->height,
-        .channels = info->channels,
-        .images = 1,
-        .alpha = info->alpha,
-        .is_float = sample_is_float(info->type),
-        .may_have_missing = sample_is_float(info->type),
-        .full = sample_full_scale(info->type),
-        .min_sample = sample_is_signed(info->type) ? -sample_full_scale(info->type) - 1 : 0,
-        .reduced = {.by = info->reduction, .width = (int)info->full_width, .height = (int)info->full_height}};
+    return (struct shape){.kind = KIND_IMAGE,
+                          .width = (int)info->width,
+                          .height = (int)info->height,
+                          .channels = info->channels,
+                          .images = 1,
+                          .alpha = info->alpha,
+                          .is_float = sample_is_float(info->type),
+                          .may_have_missing = sample_is_float(info->type),
+                          .full = sample_full_scale(info->type),
+                          .min_sample = sample_is_signed(info->type) ? -sample_full_scale(info->type) - 1 : 0,
+                          .reduced = {.factor = info->reduction,
+                                      .width = (int)info->full_width,
+                                      .height = (int)info->full_height}};
 }
 
 const struct shape *plan_output(const struct plan *plan)

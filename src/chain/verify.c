@@ -45,19 +45,19 @@ enum status verifier_open(struct verifier *verifier, const struct run *run, cons
     verifier->event_log.timing = &verifier->timing;
     run_init(&verifier->run, device, MEMORY_BUFFER, run->edge);
     verifier->run.limits = run->limits;
-    verifier->open = true;
+    verifier->is_open = true;
     return STATUS_OK;
 }
 
 void verifier_close(struct verifier *verifier)
 {
-    if (verifier->open) {
+    if (verifier->is_open) {
         run_free(&verifier->run);
         event_log_free(&verifier->event_log);
         timing_free(&verifier->timing);
     }
     device_close(&verifier->device);
-    verifier->open = false;
+    verifier->is_open = false;
 }
 
 /* Output rows to compute again, and the input rows that they need. */

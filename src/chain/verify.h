@@ -15,7 +15,7 @@
 /* Device and run of the second computation. */
 struct verifier {
     double share; /* fraction of the output's rows to verify, 0 to 1 */
-    bool open;
+    bool is_open;
     struct device device;
     struct run run;
     struct event_log event_log;

@@ -8,11 +8,12 @@
  *
  * A file with another key or checksum is ignored.
  *
- * PoCL has a cache, too, but it finds a compiled program by a hash of the preprocessed text. Of the 33 to 55
- * ms for a small picture, clang's preprocessor takes 6 to 16. A program that is loaded as a binary needs no
- * clang. PoCL compiles each kernel of such a binary for work-groups of any size, which takes twice the time.
- * Therefore only --warm writes binaries, and `make install` and the Debian package run it for all users. The
- * kernels are as fast as those for one size (4096² blur, denoise, median, resize, wavelet: within 2%). */
+ * PoCL has its own cache, but finds a compiled program by a hash of the preprocessed text: clang's
+ * preprocessor takes 6 to 16 of the 33 to 55 ms for a small picture. A program that is loaded as a binary
+ * needs no clang. To write a binary, PoCL compiles each kernel for work-groups of any size, which takes twice
+ * as long. Therefore only --warm writes binaries; `make install` and the Debian package run it for all users.
+ * Kernels for any size are as fast as kernels for one size (4096² blur, denoise, median, resize, wavelet:
+ * within 2%). */
 #include "device/cache.h"
 
 #include "base/files.h"
@@ -173,17 +174,17 @@ bool selftest_failed_on_cpu(const struct environment *environment)
 
 enum { KIND_SIZE = 32, LINE_SIZE = OPTIONS_SIZE + 128 }; /* bytes */
 
-/* Writes the kind of program entries of these kernels, "program-CRC". program_cache_clean removes other
- * kinds. */
+/* Writes the kind of entries for programs of these kernels, "program-CRC". program_cache_clean removes
+ * programs of other kinds. */
 static void program_kind(char kind[KIND_SIZE])
 {
     snprintf(kind, KIND_SIZE, "program-%.*s", (int)strcspn(kernels_sum, " "), kernels_sum);
 }
 
-/* Writes the kind and the second line of a program's key. Returns false if there are no entries, as the
- * driver is not PoCL, or the line is too long. */
-static bool program_key_of(const struct device *device, const char *file, const char *options,
-                           char kind[KIND_SIZE], char line[LINE_SIZE])
+/* Writes the kind and the second line of a program's key. Returns false if the program is not cached: if the
+ * driver is not PoCL, or the line would be too long. */
+static bool program_entry_key(const struct device *device, const char *file, const char *options,
+                              char kind[KIND_SIZE], char line[LINE_SIZE])
 {
     program_kind(kind);
     return device_is_pocl(device) && snprintf(line, LINE_SIZE, "%s.cl %s\n", file, options) < LINE_SIZE;
@@ -194,7 +195,7 @@ cl_program program_cache_load(const struct device *device, const char *file, con
     const struct environment *environment = device->environment;
     char kind[KIND_SIZE], line[LINE_SIZE];
     size_t size = 0;
-    if (!program_key_of(device, file, options, kind, line))
+    if (!program_entry_key(device, file, options, kind, line))
         return NULL;
 
     /* Read the entry from the cache for all users, or else from the user's own. */
@@ -230,7 +231,7 @@ void program_cache_save(const struct device *device, const char *file, const cha
     struct error ignored = {.text = ""};
     char kind[KIND_SIZE], line[LINE_SIZE], *path = NULL;
     size_t size = 0;
-    if (!program_key_of(device, file, options, kind, line) ||
+    if (!program_entry_key(device, file, options, kind, line) ||
         clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS ||
         size == 0)
         return;

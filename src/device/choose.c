@@ -32,7 +32,7 @@ struct device_table {
     int count;
 };
 
-/* Set by device_select_drivers, read afterwards by any thread. */
+/* Settings of the command. Set by device_select_drivers, read afterwards by any thread. */
 static struct {
     bool allows_failed;   /* --force or --selftest: also use devices that failed --selftest */
     bool verbose;         /* -v without -q */
@@ -136,7 +136,7 @@ static void add_platform(struct device_table *table, const struct environment *e
     }
 }
 
-/* True if the name means "auto". */
+/* True if the name is empty or "auto". */
 static bool is_automatic(const char *name)
 {
     return !*name || strcasecmp(name, "auto") == 0;

@@ -112,7 +112,7 @@ enum status fail_opencl(struct error *error, cl_int code, const char *format, ..
     va_end(arguments);
     fail(error, STATUS_FAILED, "%s: %s", text, cl_error_name(code));
     error->is_out_of_memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY;
-    error->is_of_device = true;
+    error->is_device_error = true;
     return STATUS_FAILED;
 }
 

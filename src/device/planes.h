@@ -20,8 +20,8 @@ enum memory { MEMORY_BUFFER, MEMORY_IMAGE };
  *     MEMORY_BUFFER   layers x channels planes, one after the other. `pitch` floats from row to row, and
  *                     geometry.plane_rows rows from plane to plane. The pitch is a multiple of PITCH_UNIT, so
  *                     kernels may store whole vectors beyond the width.
- *     MEMORY_IMAGE    a 2-D image array of float4 texels: one array layer per layer, up to four
- *                     channels in a texel
+ *     MEMORY_IMAGE    a 2-D image array of float4 texels: an array layer per layer, up to four channels in a
+ *                     texel
  *
  * A picture has one layer; in a pyramid the real and the imaginary part of each subband are a layer each. */
 struct planes {
@@ -87,8 +87,8 @@ enum status planes_read(struct device *device, const struct planes *planes, void
 /* Returns the layout for kernels. */
 struct geometry planes_geometry(const struct planes *planes);
 
-/* Return the size of the grid along z: for kernels that process all layers, and for kernels that process one
- * layer. z is a plane of a buffer, or a layer of an image. */
+/* Return the size of the grid along z, whose items are the planes of a buffer or the layers of an image.
+ * planes_depth: for kernels that process all layers; planes_layer_depth: one layer. */
 int planes_depth(const struct planes *planes);
 int planes_layer_depth(const struct planes *planes);
 
@@ -126,8 +126,8 @@ void constants_free(struct constants *constants);
 enum status counters_create(const struct device *device, size_t count, cl_mem *memory, struct error *error);
 
 /* Enqueues a copy to the host of `count` 32-bit words, counters or floats, beginning at index `first`. `to`
- * must remain valid until the queue has finished. `wait`: waits for all earlier kernels and the copy. Does
- * nothing on a dry-run device. */
+ * must remain valid until the queue has finished. With `wait` the function waits for all earlier kernels and
+ * the copy. Does nothing on a dry-run device. */
 enum status words_read(const struct device *device, cl_mem memory, size_t first, size_t count, void *to,
                        bool wait, struct error *error);
 

@@ -8,8 +8,8 @@
 struct shape shape_full(const struct shape *shape)
 {
     struct shape full = *shape;
-    full.reduced = (struct reduction){.by = 0};
-    if (shape->reduced.by > 0) {
+    full.reduced = (struct reduction){.factor = 0};
+    if (shape->reduced.factor > 0) {
         full.width = shape->reduced.width;
         full.height = shape->reduced.height;
     }

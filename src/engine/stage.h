@@ -47,9 +47,9 @@ static inline int ceil_div(int n, int by)
 }
 
 /* A picture that was decoded at 1/2, 1/4 or 1/8 of its size. Column i is the mean of the columns
- * [(i - left) * by, (i + 1 - left) * by) of the full picture; likewise for rows and `top`. */
+ * [(i - left) * factor, (i + 1 - left) * factor) of the full picture; likewise for rows and `top`. */
 struct reduction {
-    int by;            /* 2, 4 or 8; 0: not reduced */
+    int factor;        /* 2, 4 or 8; 0: not reduced */
     int width, height; /* of the full picture */
     /* Share of the first column or row outside the full picture; 0 unless it was turned or cropped. */
     double left, top;
@@ -68,7 +68,7 @@ struct shape {
     double zero, full;     /* sample values that become 0.0 and 1.0, such as 0 and 255 for 8 bit */
     double min_sample;     /* smallest sample value: `zero`, or of a signed type, such as -32768 */
     /* Colour space of the file; NULL if it names none. Read it with shape_space, which has defaults, and only
-     * in stages with needs_space. Belongs to the job or to a stage. */
+     * in stages with needs_colour_space. Belongs to the job or to a stage. */
     const struct colour_space *space;
     bool linear; /* samples are linear light: the curves of `space` were inverted */
 
@@ -99,9 +99,9 @@ static inline int shape_alpha(const struct shape *shape)
     return shape->alpha ? shape->channels - 1 : -1;
 }
 
-/* Returns the colour space, a gray one if there is one colour channel. With `linear`, it is the space before
- * its curves were inverted. Without a `space`, it is sRGB, but linear sRGB for floats without `linear`.
- * Returns NULL if out of memory. */
+/* Returns the colour space of the file: shape->space, or a default if that is NULL. With `linear`, it is the
+ * space before its curves were inverted. The default is sRGB, but linear sRGB for floats unless `linear` is
+ * set. A space for one colour channel is gray. Returns NULL if out of memory. */
 const struct colour_space *shape_space(const struct shape *shape);
 
 /* Converts a sample value in file units (0..255, a float's own scale) to the chain's 0..1 scale. */
@@ -161,8 +161,8 @@ struct stage_caps {
     /* The halo is large: process the image unsliced if memory allows. */
     bool large_halo;
 
-    /* The time depends on the size of the output only, as in a warp. Slices may therefore have many input
-     * rows in common. */
+    /* Loads only the input samples that the output needs, as a warp does, so the time depends on the size of
+     * the output only. The input rows of slices may therefore overlap much. */
     bool gathers;
 
     /* Processes each plane independently of the others, so one launch can process all images of a group
@@ -186,10 +186,9 @@ struct stage_caps {
      * chain may then receive and return these colours (value.opponent); unpacking and packing convert. */
     bool opponent;
 
-    /* reads_reduced: accepts, as the first stage, a picture that the reader reduced (shape.reduced), since it
-     * averages over pixels anyway when it shrinks. Its output has the size and the positions that it would
-     * have for the full picture. moves_reduced: a stage that may precede such a stage; it accepts and returns
-     * reduced pictures. */
+    /* reads_reduced: as the first stage it accepts a picture that the reader reduced (shape.reduced), as a
+     * stage that shrinks averages over pixels anyway. The output has the same size and positions as for the
+     * full picture. moves_reduced: may precede such a stage: accepts and returns reduced pictures. */
     bool reads_reduced, moves_reduced;
 
     /* Time per sample relative to --blur 2, for the choice of the device (device/cost.h). 0 means 1. */
@@ -198,14 +197,14 @@ struct stage_caps {
     /* Output values may exceed the range of the input values, so clipping is counted. */
     bool amplifies;
 
-    /* Smallest and largest parameter that are sample values, in units of the file and without their signs;
-     * 0: none. Unless samples are floats, the user is warned if the largest looks like a fraction of full
-     * scale, as it is at most 1, or if it fits another number of bits than the file's samples have, and if
-     * the smallest is above full scale. */
+    /* The smallest and the largest parameter in sample values of the file, as absolute values; 0: none.
+     * Unless samples are floats, the user is warned of values that seem to be on another scale: if the
+     * largest is at most 1 (a fraction of full scale?) or fits another number of bits, or if the smallest is
+     * above full scale. */
     double smallest_value, largest_value;
 
     /* Results depend on the colour space of the file (shape.space). */
-    bool needs_space;
+    bool needs_colour_space;
 
     /* RGB space that the stage converts to. If it is the first stage, CMYK files are read in this space. May
      * be NULL. */
@@ -335,12 +334,12 @@ struct input_series {
     bool is_moved;            /* a stage before this one moves pixels; set by chain_prepare_series */
 };
 
-/* Chroma planes of subsampled video, which have their own chain. A chroma pixel covers across x down luma
+/* Chroma planes of subsampled video, which have their own chain. A chroma pixel covers `across` x `down` luma
  * pixels. */
 struct chroma {
     int across, down;
     double left, top; /* first chroma sample minus first luma sample, in luma pixels to the right and down */
-    const struct shape *in, *out; /* luma shapes before and after the stage */
+    const struct shape *luma_in, *luma_out; /* luma shapes before and after the stage */
 };
 
 /* A stage. Constant; defined in src/stages. */
@@ -386,8 +385,8 @@ struct stage {
     const struct analysis *analysis;       /* may be NULL */
     const struct measurement *measurement; /* may be NULL */
 
-    /* Returns the merge of many pictures into one. NULL: the stage has a single picture as input. A stage
-     * that merges has `run` only for pictures in memory, as in --selftest, which it copies. */
+    /* Returns the merge of many pictures into one. NULL: the stage has a single picture as input. The `run`
+     * of a stage that merges copies a picture; it is called only for pictures in memory, as in --selftest. */
     const struct merge *(*merge)(const void *params);
 
     /* Returns the affine map from output to input positions, in pixels from the top left corner; resolution

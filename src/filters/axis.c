@@ -147,7 +147,7 @@ static struct interval block_window(const struct axis *axis, struct blocking by,
     struct interval taps = taps_of_outputs(axis, interval_clip(outputs, axis->outputs));
     const bool wraps = !axis->ends_at_border && axis->edge == EDGE_WRAP;
     if (!has_wrapping_windows(axis))
-        taps = wraps && by.share ? rows_full(axis->samples) : map_border(axis, taps);
+        taps = wraps && by.shares_tile ? rows_full(axis->samples) : map_border(axis, taps);
     int before = taps.begin % by.unit;
     taps.begin -= before < 0 ? before + by.unit : before;
     taps.end = taps.begin + ceil_div(taps.end - taps.begin, by.unit) * by.unit;
@@ -273,7 +273,7 @@ enum status axis_table(struct run *run, const struct axis *axis, struct blocking
                              axis->edge,
                              blocking.outputs,
                              blocking.unit,
-                             blocking.share,
+                             blocking.shares_tile,
                              by->filter,
                              by->sigma,
                              by->from,

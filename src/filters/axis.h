@@ -29,8 +29,8 @@ struct axis {
 /* Returns the axis of a filter that keeps the size. Tap taps / 2 of an output is at its own sample. */
 struct axis axis_filtered(const float *weights, int taps, int samples, enum edge edge);
 
-/* Adapts an axis of `resize` to a picture that the reader reduced: its side has `samples` pixels, `factor`
- * and `offset` are `by` and `left` (or `top`) of struct reduction. A factor of 0 changes nothing. */
+/* Adapts an axis of `resize` to a picture that the reader reduced, whose side has `samples` pixels. `factor`
+ * and `offset` are members of struct reduction: factor, and left or top. A factor of 0 changes nothing. */
 void axis_reduce(struct axis *axis, int samples, int factor, double offset);
 
 /* Returns the samples [begin, end) of output o, before the border rule, and stores their weights. `weights`
@@ -40,19 +40,19 @@ struct interval axis_taps(const struct axis *axis, int o, double *weights);
 /* Returns an upper bound of the taps of an output. */
 int axis_max_taps(const struct axis *axis);
 
-/* Returns the samples that outputs `out` need, rounded out to blocks of PRODUCT_ROWS, before the border rule:
- * the result of a stage's callback `rows`. */
+/* Returns the samples that outputs `out` need, before the border rule. `out` is first extended to whole
+ * blocks of PRODUCT_ROWS. This is the result of a stage's callback `rows`. */
 struct interval axis_source_rows(const struct axis *axis, struct interval out);
 
-/* Returns the samples that outputs `out` need after the border rule, all of them in the image. A plane
- * between two products has these rows. */
+/* Returns the samples that outputs `out` need, after the border rule, so all are inside the image. The plane
+ * between two products needs these rows. */
 struct interval axis_inside_rows(const struct axis *axis, struct interval out);
 
 /* The division of an axis into blocks of neighbouring outputs. */
 struct blocking {
-    int outputs; /* outputs per block */
-    int unit;    /* a block's first sample is a multiple of this */
-    bool share;  /* neighbouring blocks share a tile, so their windows must end in ascending order */
+    int outputs;      /* outputs per block */
+    int unit;         /* a block's first sample is a multiple of this */
+    bool shares_tile; /* neighbouring blocks share a tile, so their windows must end in ascending order */
 };
 
 /* Returns the largest number of samples that a group of `count` consecutive blocks needs. */

@@ -159,8 +159,8 @@ enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, cons
                     "the part begins at +%d+%d, between two pixels of the video's colour; begin it at "
                     "multiples of %d and %d",
                     at.x, at.y, chroma->across, chroma->down);
-    box->width = (struct length){.number = ceil_div(chroma->out->width, chroma->across)};
-    box->height = (struct length){.number = ceil_div(chroma->out->height, chroma->down)};
+    box->width = (struct length){.number = ceil_div(chroma->luma_out->width, chroma->across)};
+    box->height = (struct length){.number = ceil_div(chroma->luma_out->height, chroma->down)};
     box->ratio = 0;
     box->has_position = true;
     box->x = at.x / chroma->across;

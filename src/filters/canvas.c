@@ -67,7 +67,7 @@ enum status canvas_adapt_to_chroma(void *params, const struct chroma *chroma, st
     struct canvas *canvas = params;
     if (canvas->fill.kind != FILL_EDGE)
         return fail(error, STATUS_FAILED, "needs color=edge on video, whose black is not 0");
-    return box_adapt_to_chroma(&canvas->box, chroma->out, chroma->in, chroma, error);
+    return box_adapt_to_chroma(&canvas->box, chroma->luma_out, chroma->luma_in, chroma, error);
 }
 
 enum status canvas_shape(const char *what, const void *params, const struct shape *in, struct shape *out,

@@ -10,7 +10,7 @@ enum { RADIX = 8 };
 
 /* The same layout as struct window of kernels/extremum.cl. */
 struct window {
-    cl_int down, first, step, count, reach, largest, wraps, zero_margin, alpha_channel;
+    cl_int along_y, first, step, count, reach, largest, wraps, zero_margin, alpha_channel;
 };
 
 /* Enqueues one pass. */
@@ -63,7 +63,7 @@ enum status extrema_find(struct run *run, int radius, bool largest, int alpha_ch
         .largest = largest, .wraps = run->edge == EDGE_WRAP, .alpha_channel = alpha_channel};
     struct window down = across;
     struct planes between;
-    down.down = 1;
+    down.along_y = 1;
     const struct interval rows = planes_rows(src);
     if (run_scratch_like(run, src, rows, &between, error) != STATUS_OK ||
         extrema_along(run, radius, &across, src, &between, error) != STATUS_OK)

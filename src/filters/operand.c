@@ -128,12 +128,12 @@ enum status operand_read(void *params, const struct settings *settings, struct e
     const struct image_info *info = reader_info(reader);
     const bool needs_turn = !settings->stored_orientation && info->metadata.orientation > 1;
     const int orientation = needs_turn ? info->metadata.orientation : 1;
-    const bool is_on_side = orientation_is_on_side(orientation);
+    const bool swaps_axes = orientation_swaps_axes(orientation);
     /* orientation_map counts from pixel corners, fill_values from pixel centres. */
     const struct affine corners = orientation_map(orientation, info->width, info->height);
     const struct affine map = affine_move_origin(&corners, -0.5);
-    operand->width = (int)(is_on_side ? info->height : info->width);
-    operand->height = (int)(is_on_side ? info->width : info->height);
+    operand->width = (int)(swaps_axes ? info->height : info->width);
+    operand->height = (int)(swaps_axes ? info->width : info->height);
     operand->colours = info->channels - info->alpha == 3 ? 3 : 1;
     operand->is_linear = settings->linear;
     operand->pitch = (size_t)ceil_div(operand->width, PITCH_UNIT) * PITCH_UNIT;

@@ -147,7 +147,7 @@ struct affine warp_chroma_map(const struct affine *luma, const struct chroma *ch
 
 bool warp_is_whole(const struct affine *affine)
 {
-    const bool steps = affine_is_on_side(affine) ? fabs(affine->xy) == 1 && fabs(affine->yx) == 1
+    const bool steps = affine_swaps_axes(affine) ? fabs(affine->xy) == 1 && fabs(affine->yx) == 1
                                                  : affine->xy == 0 && affine->yx == 0 &&
                                                        fabs(affine->xx) == 1 && fabs(affine->yy) == 1;
     return steps && affine->x == floor(affine->x) && affine->y == floor(affine->y);
@@ -158,8 +158,8 @@ enum status warp_adapt_options_to_chroma(struct warp_options *options, const str
 {
     if (options->outside == OUTSIDE_ZERO)
         return fail(error, STATUS_FAILED, "needs outside=edge on video, whose black is not 0");
-    options->size = (struct warp_size){ceil_div(chroma->out->width, chroma->across),
-                                       ceil_div(chroma->out->height, chroma->down)};
+    options->size = (struct warp_size){ceil_div(chroma->luma_out->width, chroma->across),
+                                       ceil_div(chroma->luma_out->height, chroma->down)};
     return STATUS_OK;
 }
 

@@ -253,7 +253,7 @@ int reader_last_page(const struct reader *reader)
     return options->page == 0 ? INT_MAX : options->last_page == 0 ? options->page : options->last_page;
 }
 
-int reader_pages_wanted(const struct reader *reader)
+int reader_pages_to_read(const struct reader *reader)
 {
     int count = reader->page_count, first = reader->options.page > 0 ? reader->options.page : 1;
     int last = reader_last_page(reader);

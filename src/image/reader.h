@@ -1,6 +1,6 @@
-/* Reads images row by row, into samples of whole bytes in the host's byte order: palettes, samples of 1, 2
- * and 4 bits and PNG's tRNS are expanded, CMYK and L*a*b* become RGB. Pixels are not turned: the orientation
- * is in the metadata.
+/* Reads images row by row, as samples of whole bytes in the host's byte order. Palettes, samples of 1, 2 and
+ * 4 bits and PNG's tRNS are expanded; CMYK and L*a*b* become RGB. Rows are in the order of the file: the
+ * orientation tag is in the metadata.
  *
  *     reader_open ─▶ page, reader_next_page ─▶ page, ... ─▶ reader_close
  *                    page: reader_info, then reader_read until all rows are read
@@ -33,14 +33,14 @@ const struct image_info *reader_info(const struct reader *reader);
 /* Returns the format of the file. */
 const struct format *reader_format(const struct reader *reader);
 
-/* Returns the file's path, or "standard input", which the reader owns. */
+/* Returns the file's path, or "standard input". Belongs to the reader. */
 const char *reader_name(const struct reader *reader);
 
 /* Returns the number of pages in the file, not counting TIFF's reduced copies and masks. 0: unknown. */
 int reader_page_count(const struct reader *reader);
 
 /* Returns the number of pages to read by the options. 0: unknown. */
-int reader_pages_wanted(const struct reader *reader);
+int reader_pages_to_read(const struct reader *reader);
 
 /* Returns the bytes that the reader allocates for the current page, such as all rows of an interlaced PNG,
  * and for prefetched rows. */
@@ -50,8 +50,8 @@ uint64_t reader_memory(const struct reader *reader);
  * before the first row is read. Does nothing for other formats and the factor 1. */
 void reader_reduce(struct reader *reader, int factor);
 
-/* Reads the next `count` rows of the page to `rows`, `pitch` bytes apart. The page must have as many rows
- * left. */
+/* Reads the next `count` rows of the page to `rows`, `pitch` bytes apart. The page must have at least `count`
+ * rows left. */
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
 
 /* Skips the next `count` rows. If the format cannot skip, decodes them to `scratch`, `pitch` bytes apart. */
@@ -62,15 +62,15 @@ enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint
  * cannot seek, or rows were prefetched. */
 bool reader_rewind_page(struct reader *reader);
 
-/* True if rows of the current page are copied from the file, so that reading them again is cheap. */
+/* True if rows of the current page need no decoding, so that reading them again is cheap. */
 bool reader_is_uncompressed(const struct reader *reader);
 
 /* True if the page is uncompressed and no row of it is missing in the file: reading a row fails only if the
  * file cannot be read or changes. */
 bool reader_is_complete(const struct reader *reader);
 
-/* After the last row: returns notes about data after the picture, which is not decoded. Only the fields
- * left_out and warning are set. Of a pipe, only data that has arrived is examined. */
+/* After the last row: returns warnings about data after the picture. Only the fields left_out and warning are
+ * set. Does not wait for data of a pipe. */
 const struct metadata *reader_trailing_warnings(struct reader *reader);
 
 /* The value of "climg" in the description of a file of wavelet coefficients (chain/coefficients.h). */
@@ -90,7 +90,7 @@ enum status reader_measure(struct reader *reader, double *low, double *high, str
 /* Seeks to the first page to read. reader_options.rewinds must be set. */
 enum status reader_rewind(struct reader *reader, struct error *error);
 
-/* Decodes all pages to read and drops their pixels, to find damage. */
+/* Decodes all pages to read and discards their pixels, to find damage. */
 enum status reader_decode_all(struct reader *reader, struct error *error);
 
 /* After the last row: verifies checksums that reading skips, such as CRCs of metadata, and looks for data

@@ -207,7 +207,7 @@ enum status brightness_read(const char *path, int page, const struct settings *s
     struct image_info info = *reader_info(reader);
     /* The size of the upright picture. */
     const bool needs_turn = !settings->stored_orientation && info.metadata.orientation > 1;
-    if (needs_turn && orientation_is_on_side(info.metadata.orientation)) {
+    if (needs_turn && orientation_swaps_axes(info.metadata.orientation)) {
         info.width = reader_info(reader)->height;
         info.height = reader_info(reader)->width;
     }

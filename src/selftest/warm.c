@@ -140,7 +140,7 @@ static enum status run_on_texture(struct worker *worker, const struct chain *cha
                                   enum sample_type output_type, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
-    struct verifier *verifier = worker->verifier.open ? &worker->verifier : NULL;
+    struct verifier *verifier = worker->verifier.is_open ? &worker->verifier : NULL;
     struct input_page input = {.samples = NULL};
     enum status status = input_page_init(&input, info, rows_full(HEIGHT), error);
     for (int i = 0; status == STATUS_OK && i < WIDTH * HEIGHT * info->channels; i++) {

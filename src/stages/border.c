@@ -16,12 +16,12 @@ static enum status parse_border(const char *text, void *field, struct error *err
 {
     struct box *box = field;
     int x, y, length = 0;
-    const int sides = sscanf(text, "%9d%nx%9d%n", &x, &length, &y, &length);
-    if (sides == 1)
+    const int numbers = sscanf(text, "%9d%nx%9d%n", &x, &length, &y, &length);
+    if (numbers == 1)
         y = x;
-    if (sides >= 1 && text[length] == ',' && isalpha((unsigned char)text[length + 1]))
+    if (numbers >= 1 && text[length] == ',' && isalpha((unsigned char)text[length + 1]))
         return fail(error, STATUS_USAGE, "did you mean %.*s,color=%s?", length, text, text + length + 1);
-    if (sides < 1 || text[length] != '\0' || x < 0 || y < 0 || x > BOX_MAX_SIDE || y > BOX_MAX_SIDE)
+    if (numbers < 1 || text[length] != '\0' || x < 0 || y < 0 || x > BOX_MAX_SIDE || y > BOX_MAX_SIDE)
         return fail(error, STATUS_USAGE,
                     "expected the pixels on every side, or WxH for left and right, top and bottom, as in 20 "
                     "or 20x10, up to %d; --extend takes percent",
@@ -55,7 +55,6 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Sets the size of the canvas. */
 static enum status border_shape(const void *params, const struct shape *in, struct shape *out,
                                 struct error *error)
 {

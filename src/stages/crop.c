@@ -56,16 +56,17 @@ static struct affine crop_map(const void *params, const struct shape *in)
 {
     struct shape part;
     const struct point at = crop_position(params, in, &part);
-    if (in->reduced.by == 0)
+    if (in->reduced.factor == 0)
         return (struct affine){1, 0, at.x, 0, 1, at.y};
-    return (struct affine){1, 0, floor(in->reduced.left + (double)at.x / in->reduced.by),
-                           0, 1, floor(in->reduced.top + (double)at.y / in->reduced.by)};
+    return (struct affine){1, 0, floor(in->reduced.left + (double)at.x / in->reduced.factor),
+                           0, 1, floor(in->reduced.top + (double)at.y / in->reduced.factor)};
 }
 
 /* Divides the box by the subsampling. */
 static enum status crop_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
-    return box_adapt_to_chroma(&((struct crop *)params)->box, chroma->in, chroma->out, chroma, error);
+    return box_adapt_to_chroma(&((struct crop *)params)->box, chroma->luma_in, chroma->luma_out, chroma,
+                               error);
 }
 
 /* Sets the size of the part. In a reduced picture it has all pixels that it touches. Fails if the part is not
@@ -83,15 +84,19 @@ static enum status crop_shape(const void *params, const struct shape *in, struct
                     full.height, part.width, part.height, at.x > 0 ? at.x : 0, at.y > 0 ? at.y : 0);
     out->width = part.width;
     out->height = part.height;
-    if (in->reduced.by == 0)
+    if (in->reduced.factor == 0)
         return STATUS_OK;
-    const int by = in->reduced.by;
+    const int factor = in->reduced.factor;
     const struct affine first = crop_map(params, in);
-    const double left = in->reduced.left + (double)at.x / by, top = in->reduced.top + (double)at.y / by;
-    out->reduced = (struct reduction){
-        .by = by, .width = part.width, .height = part.height, .left = left - first.x, .top = top - first.y};
-    out->width = (int)(fmin(ceil(left + (double)part.width / by), in->width) - first.x);
-    out->height = (int)(fmin(ceil(top + (double)part.height / by), in->height) - first.y);
+    const double left = in->reduced.left + (double)at.x / factor,
+                 top = in->reduced.top + (double)at.y / factor;
+    out->reduced = (struct reduction){.factor = factor,
+                                      .width = part.width,
+                                      .height = part.height,
+                                      .left = left - first.x,
+                                      .top = top - first.y};
+    out->width = (int)(fmin(ceil(left + (double)part.width / factor), in->width) - first.x);
+    out->height = (int)(fmin(ceil(top + (double)part.height / factor), in->height) - first.y);
     return STATUS_OK;
 }
 

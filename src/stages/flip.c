@@ -87,7 +87,7 @@ static enum status flip_adapt_to_chroma(void *params, const struct chroma *chrom
 {
     struct flip *flip = params;
     (void)error;
-    const struct affine luma = flip_map(flip, chroma->in);
+    const struct affine luma = flip_map(flip, chroma->luma_in);
     flip->map = warp_chroma_map(&luma, chroma);
     flip->is_chroma = true;
     return STATUS_OK;

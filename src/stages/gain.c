@@ -36,8 +36,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Parses one pair, "1:1.5" or "low:0", which it cuts at the colon. seen[level] is set, to detect repetitions.
- */
+/* Parses one pair, "1:1.5" or "low:0", and modifies its text. Sets seen[level], to detect repetitions. */
 static enum status gain_parse_pair(struct gain *gain, char *pair, bool *seen, struct error *error)
 {
     char *text = pair;
@@ -73,7 +72,7 @@ static enum status gain_check(void *params, struct error *error)
     return status;
 }
 
-/* Fails if a factor is for a level that the pyramid does not have. The shape stays. */
+/* Fails if a factor is for a level that the pyramid does not have. */
 static enum status gain_shape(const void *params, const struct shape *in, struct shape *out,
                               struct error *error)
 {
@@ -111,8 +110,8 @@ static enum status run_gain(struct run *run, const void *params, const struct va
     return STATUS_OK;
 }
 
-/* A factor for the lowpass changes the mean, so values get another meaning. Any factor of a level, also 0,
- * may cause overshoot at edges. */
+/* A factor for the lowpass changes the mean, so values have another meaning (new_values). Any factor, also 0,
+ * may cause overshoot at edges (amplifies). */
 static struct stage_caps gain_caps(const void *params)
 {
     return (struct stage_caps){

@@ -90,7 +90,7 @@ static enum status run_gray(struct run *run, const void *params, const struct va
 /* Only rec709 depends on the primaries of the colours. */
 static struct stage_caps gray_caps(const void *params)
 {
-    return (struct stage_caps){.needs_space = ((const struct gray *)params)->what == REC709};
+    return (struct stage_caps){.needs_colour_space = ((const struct gray *)params)->what == REC709};
 }
 
 const struct stage stage_gray = {

@@ -213,7 +213,7 @@ static enum status resize_shape(const void *params, const struct shape *in, stru
         return fail(error, STATUS_FAILED,
                     "--resize would make %.0fx%.0f pixels of %dx%d; a side is at most %d", width, height,
                     full.width, full.height, MAX_SIDE);
-    out->reduced = (struct reduction){.by = 0};
+    out->reduced = (struct reduction){.factor = 0};
     out->width = resize_axis(resize, full.width, width, resize->size.width).outputs;
     out->height = resize_axis(resize, full.height, height, resize->size.height).outputs;
     return STATUS_OK;
@@ -229,8 +229,8 @@ static void resize_axes(const struct resize_params *resize, const struct shape *
     resize_uncropped_size(resize, &full, &width, &height);
     *x = resize_axis(resize, full.width, width, resize->size.width);
     *y = resize_axis(resize, full.height, height, resize->size.height);
-    axis_reduce(x, in->width, in->reduced.by, in->reduced.left);
-    axis_reduce(y, in->height, in->reduced.by, in->reduced.top);
+    axis_reduce(x, in->width, in->reduced.factor, in->reduced.left);
+    axis_reduce(y, in->height, in->reduced.factor, in->reduced.top);
     if (resize->luma_out.width == 0)
         return;
     x->resize.sample_count = in->width;
@@ -264,12 +264,12 @@ static enum status resize_adapt_to_chroma(void *params, const struct chroma *chr
 {
     struct resize_params *resize = params;
     struct axis x, y;
-    resize_axes(resize, chroma->in, &x, &y);
+    resize_axes(resize, chroma->luma_in, &x, &y);
     if (x.outputs != x.resize.to || y.outputs != y.resize.to)
         return fail(error, STATUS_FAILED, "fit=cover does not work on video; put --crop after fit=exact");
     resize->fit = FIT_EXACT;
-    resize->luma_in = *chroma->in;
-    resize->luma_out = *chroma->out;
+    resize->luma_in = *chroma->luma_in;
+    resize->luma_out = *chroma->luma_out;
     resize->size = (struct resize_size){.width = ceil_div(x.outputs, chroma->across),
                                         .height = ceil_div(y.outputs, chroma->down)};
     return STATUS_OK;

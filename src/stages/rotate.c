@@ -276,7 +276,7 @@ static enum status rotate_adapt_to_chroma(void *params, const struct chroma *chr
 {
     struct rotate *rotate = params;
     rotate_check(rotate, error);
-    const struct affine luma = rotate_map(rotate, chroma->in);
+    const struct affine luma = rotate_map(rotate, chroma->luma_in);
     rotate->map = warp_chroma_map(&luma, chroma);
     rotate->is_chroma = true;
     if (quarter_turns(rotate) >= 0 && rotate->options.size.width == 0) {

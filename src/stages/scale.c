@@ -136,7 +136,7 @@ static enum status scale_shape(const void *params, const struct shape *in, struc
         return fail(error, STATUS_FAILED, "--scale %d of %dx%d pixels is beyond 2^30 along an axis",
                     1 << exponent, in->width, in->height);
     const struct shape full = shape_full(in);
-    out->reduced = (struct reduction){.by = 0};
+    out->reduced = (struct reduction){.factor = 0};
     out->width = scale_side(full.width, exponent);
     out->height = scale_side(full.height, exponent);
     return STATUS_OK;
@@ -167,12 +167,12 @@ static struct axis scale_axis(const struct scale *scale, int samples, int full, 
 
 static struct axis scale_x(const void *params, const struct shape *in, enum edge edge)
 {
-    return scale_axis(params, in->width, shape_full(in).width, in->reduced.by, in->reduced.left, edge);
+    return scale_axis(params, in->width, shape_full(in).width, in->reduced.factor, in->reduced.left, edge);
 }
 
 static struct axis scale_y(const void *params, const struct shape *in, enum edge edge)
 {
-    return scale_axis(params, in->height, shape_full(in).height, in->reduced.by, in->reduced.top, edge);
+    return scale_axis(params, in->height, shape_full(in).height, in->reduced.factor, in->reduced.top, edge);
 }
 
 /* Returns the rows under the filter. Before clipping they do not depend on the border rule. */

@@ -1,20 +1,20 @@
-/* The second step of quality=high, in bands of rows with two launches each:
+/* The second step of --denoise quality=high, in bands of rows with two launches each:
  *
  *     noisy, pilot ─ cosine_blocks ─▶ filtered blocks ─ cosine_mean ─▶ rows of the result
  *
- * Blocks begin at every second column and row, so the 64 values and the weight of a block take 65 bytes a
- * pixel and plane. The blocks of a band take 16 MB. */
+ * A block has 64 values and a weight, which are floats. Blocks begin at every second column and row, so they
+ * take 65 bytes per pixel and plane: 16 MB for a band. */
 #include "wavelet/cosines.h"
 
-/* Side of a block and distance between blocks in pixels: SIDE and STEP in kernels/cosines.cl. Floats of a
- * filtered block: its values and its weight. */
+/* Side of a block, and distance between blocks, in pixels (SIDE and STEP of kernels/cosines.cl); floats of a
+ * filtered block. */
 enum { BLOCK_SIDE = 8, STEP = 2, BLOCK_FLOATS = BLOCK_SIDE * BLOCK_SIDE + 1 };
 
-/* Size of a band's blocks in bytes, and smallest number of rows of a band. Neighbouring bands both compute
- * the three rows of blocks that they share. */
+/* Bytes of a band's blocks, and smallest number of rows of a band. Three rows of blocks that reach into two
+ * bands are computed in both. */
 enum { BAND_SIZE = 16 << 20, MIN_BAND_ROWS = 16 };
 
-/* Share of the pilot in the result, which gives the highest PSNR (docs/denoising.md). */
+/* Share of the pilot in the result; 0.2 gives the highest PSNR (docs/denoising.md). */
 static const cl_float PILOT_SHARE = 0.2F;
 
 struct interval cosines_rows(int height, struct interval out)
@@ -73,7 +73,7 @@ enum status cosines_refine(struct run *run, const struct noise *noise, const str
 {
     enum status status = run_output(run, out, error);
     const struct planes *dst = &out->planes[0];
-    /* A quarter of a block of 8 x 8 values for each pixel and plane. */
+    /* Bytes of blocks per row of pixels: a quarter of a block for each pixel and plane. */
     double row = 0.25 * BLOCK_SIDE * BLOCK_SIDE * sizeof(cl_float) * dst->width * count_planes(dst);
     int band = (int)(BAND_SIZE / row) / STEP * STEP;
     band = band < MIN_BAND_ROWS ? MIN_BAND_ROWS : band;

@@ -4,7 +4,7 @@
  *     other spaces, from RGB             a grid of Little CMS's results
  *     other spaces, from gray            a matrix of ones, then a curve of Little CMS's results per channel
  *
- * Little CMS's results are rounded to 2^-20, so that libm does not matter.
+ * Little CMS's results are rounded to 2^-20, as different versions of libm give different last bits.
  *
  * Curves have CURVE_STEPS samples per octave, grids GRID_NODES nodes per axis; the kernel interpolates. */
 #include "image/colour/lcms.h"
@@ -107,7 +107,7 @@ static float round_value(double v)
     return isfinite(v) ? (float)(rint(v * 0x1p20) * 0x1p-20) : 0;
 }
 
-/* Opens Little CMS's transform of a link, from floats to floats. */
+/* Opens the transform of Little CMS for a link, from floats to floats. */
 static cmsHTRANSFORM open_transform(const struct link_entry *entry, cmsContext context)
 {
     static const cmsUInt32Number intents[] = {
@@ -133,8 +133,9 @@ static cmsHTRANSFORM open_transform(const struct link_entry *entry, cmsContext c
     return transform;
 }
 
-/* Converts between three scales of a channel. Positions, from 0 to 1, are the scale of the grid: its nodes
- * are at equally spaced positions of the source and store positions of the target.
+/* Converts between three scales of a channel: values of the chain, values for Little CMS, and positions, from
+ * 0 to 1, which are the scale of the grid. Nodes are at equally spaced positions of the source and store
+ * positions of the target.
  *
  *     source   value of the chain ─▶ position (link->decode)      position of a node ─▶ value for Little CMS
  *     target   value from Little CMS ─▶ position, in the node     position ─▶ value (link->encode)
@@ -248,8 +249,8 @@ static enum status fill_gray(struct link_entry *entry, cmsHTRANSFORM transform, 
     return thread_cpu_seconds() > deadline ? lcms_fail("it takes too long", error) : STATUS_OK;
 }
 
-/* True if curves and a matrix convert exactly: they define both spaces, and black point compensation has
- * nothing to do, as black has no light. Unused curves of gray spaces decode 0 to 0, too. */
+/* True if curves and a matrix convert exactly: they define both spaces, and black point compensation, if any,
+ * changes nothing, as black has no light. Unused curves of gray spaces decode 0 to 0, too. */
 static bool link_is_matrix(const struct link_entry *entry)
 {
     const struct colour_space *from = entry->from.space, *to = entry->to.space;

@@ -183,7 +183,7 @@ enum status jpeg_transform(struct reader *reader, struct writer *writer, const s
                            const struct image_info *info, struct lossless_move *move, struct error *error)
 {
     /* The matrix has one entry of 1 or -1 in each row, so the sum of a row is its sign. */
-    struct transform_job job = {.transform = {.transpose = affine_is_on_side(inverse_map),
+    struct transform_job job = {.transform = {.transpose = affine_swaps_axes(inverse_map),
                                               .mirror_x = inverse_map->xx + inverse_map->xy < 0,
                                               .mirror_y = inverse_map->yx + inverse_map->yy < 0},
                                 .info = info,

@@ -19,7 +19,7 @@ static void update_resolution(struct metadata *metadata, const struct change *ch
     double x = metadata->x_resolution, y = metadata->y_resolution;
     if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
         return;
-    const bool swaps_axes = affine_is_on_side(&change->from);
+    const bool swaps_axes = affine_swaps_axes(&change->from);
     const double old_x = swaps_axes ? y : x, old_y = swaps_axes ? x : y;
     affine_densities(&change->from, &x, &y);
     const bool same_aspect = fabs(x * old_y - y * old_x) <= 1e-12 * x * old_y;

@@ -39,7 +39,7 @@ struct png_session {
     bool has_wrong_crc;        /* the current chunk is damaged */
     bool has_error;            /* a callback has filled in `error` */
     bool out_of_memory;        /* an allocation of libpng failed */
-    size_t left;               /* bytes that libpng may still read; SIZE_MAX: no limit */
+    size_t read_limit;         /* bytes that libpng may still read; SIZE_MAX: no limit */
     bool is_beyond_limit;      /* libpng tried to read more than that */
     /* The last eight bytes that libpng read at once: after png_read_info, length and name of the first IDAT.
      */

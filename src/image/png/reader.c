@@ -1,8 +1,8 @@
-/* Reads PNGs: libpng reads the chunks before the pixels. pixels.c reads the pixels, or libpng if they need
- * conversion or are interlaced.
+/* Reads PNGs. libpng reads the chunks before the pixels. pixels.c decodes the pixels, but libpng decodes
+ * those that need conversion or are interlaced.
  *
- * An interlaced image is decoded whole before its first row is returned. Chunks after the pixels are checked
- * and noted, not parsed. */
+ * An interlaced image is decoded whole before its first row is returned. Chunks after the pixels are checked,
+ * but not parsed: they are reported as left out. */
 #include "image/png/png.h"
 
 #include <endian.h>
@@ -14,7 +14,8 @@
 
 enum {
     ROW_BUFFERS = 2, /* the next row, filtered, and the one above */
-    /* The reader's, the output's, and one in UTF-8 or deflated, of up to twice the size. */
+    /* Memory for metadata over the size of the chunks: the reader's copy, the output's copy, and a third one
+     * in UTF-8 or deflated, which may have twice the size. */
     METADATA_COPIES = 4,
 };
 
@@ -52,8 +53,8 @@ static enum status png_read_header(void *context, struct error *error)
     if (BYTE_ORDER == LITTLE_ENDIAN && depth == 16)
         png_set_swap(session->png);
     reader->interlaced = png_set_interlace_handling(session->png) > 1;
-    /* Describe the expanded picture. libpng can describe it only after png_read_update_info, which allocates
-     * rows: they may be long, and the plan has not counted them yet. */
+    /* Describe the expanded picture. libpng could do so only after png_read_update_info, which allocates
+     * rows; they may be long, and the plan has not counted their memory yet. */
     info->bits = depth < 8 ? depth : 0;
     info->palette = type == PNG_COLOR_TYPE_PALETTE;
     info->alpha = (type & PNG_COLOR_MASK_ALPHA) != 0 || has_trns;
@@ -88,18 +89,19 @@ struct row_request {
     uint32_t count;      /* rows */
 };
 
-/* Before the last `rows` rows: limits the bytes that libpng may read, as it would inflate all surplus image
- * data after the last row. Compressed rows are hardly larger than rows, unless chunks are absurdly small. */
+/* Call before the last `rows` rows. Limits the bytes that libpng may read: after the last row it would
+ * otherwise inflate any amount of surplus image data. Compressed rows are hardly larger than rows, unless
+ * chunks are absurdly small. */
 static void limit_reading(struct png_reader *reader, size_t rows)
 {
     enum { SLACK = 64 << 10 };
-    reader->session.left = SLACK + 2 * rows * row_size(&reader->base.info);
+    reader->session.read_limit = SLACK + 2 * rows * row_size(&reader->base.info);
 }
 
 /* Reads the rest of the file, as a file that ends early is damaged, too. */
 static void read_end(struct png_reader *reader)
 {
-    reader->session.left = SIZE_MAX;
+    reader->session.read_limit = SIZE_MAX;
     png_read_end(reader->session.png, reader->session.info);
 }
 
@@ -173,8 +175,8 @@ static enum status copy_interlaced(const struct row_request *rows, struct error 
     return STATUS_OK;
 }
 
-static enum status png_read_some(struct reader *base, void *data, size_t pitch, uint32_t count,
-                                 struct error *error)
+static enum status png_read(struct reader *base, void *data, size_t pitch, uint32_t count,
+                            struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
     struct row_request rows = {reader, data, pitch, count};
@@ -240,7 +242,7 @@ static enum status png_open_reader(struct reader *base, struct error *error)
 const struct reader_class png_reader_class = {
     .size = sizeof(struct png_reader),
     .open = png_open_reader,
-    .read = png_read_some,
+    .read = png_read,
     .check_trailing_data = png_check_trailing_data,
     .close = png_close_reader,
 };

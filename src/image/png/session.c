@@ -1,8 +1,8 @@
 /* Runs libpng in steps that return a status, and limits the memory of chunks.
  *
  * libpng reports an error by a callback that must not return. Here the callback leaves the step by longjmp,
- * and png_session_run returns STATUS_FAILED. The local variables of the step are lost then, so that memory
- * which it allocates belongs to structs that are freed later. */
+ * and png_session_run returns STATUS_FAILED. As the local variables of the step are lost, a step stores the
+ * memory that it allocates in structs that are freed later. */
 #include "image/png/png.h"
 
 #include <ctype.h>
@@ -37,9 +37,12 @@ bool png_session_reserve_budget(struct png_session *session, size_t size)
     return false;
 }
 
-/* Handles libpng's warnings about an optional chunk, which begin with the chunk's name: its CRC is wrong, it
- * is too long, or it is a tRNS that does not fit the picture. The chunk is left out, but tRNS with a wrong
- * CRC is an error, as the picture may be another one without it. */
+/* Handles libpng's warnings about an optional chunk, which begin with the chunk's name. libpng leaves the
+ * chunk out:
+ *
+ *     the CRC is wrong                    warn; for tRNS fail, as the picture looks different without it
+ *     tRNS does not fit the picture       note that it is left out
+ *     the chunk is too long               as png_session_reserve_budget does */
 static void on_warning(png_structp png, png_const_charp text)
 {
     struct png_session *session = png_get_error_ptr(png);
@@ -74,15 +77,15 @@ static void on_free(png_structp png, png_voidp memory)
     free(memory);
 }
 
-/* Reads for libpng. Copies eight bytes that are read at once, which may be a chunk's header. */
+/* Reads for libpng. Keeps a copy of the last read of eight bytes: libpng reads chunk headers at once. */
 static void on_read(png_structp png, png_bytep data, size_t size)
 {
     FILE *file = png_get_io_ptr(png);
     struct png_session *session = png_get_error_ptr(png);
-    session->is_beyond_limit = size > session->left;
+    session->is_beyond_limit = size > session->read_limit;
     if (session->is_beyond_limit)
         png_longjmp(png, 1);
-    session->left -= size;
+    session->read_limit -= size;
     if (fread(data, 1, size, file) == size) {
         if (size == sizeof session->last_header)
             memcpy(session->last_header, data, size);
@@ -97,7 +100,7 @@ static void on_read(png_structp png, png_bytep data, size_t size)
 
 enum status png_session_open(struct png_session *session, FILE *file, struct error *error)
 {
-    *session = (struct png_session){.error = error, .left = SIZE_MAX};
+    *session = (struct png_session){.error = error, .read_limit = SIZE_MAX};
     session->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, session, on_error, on_warning, session,
                                             on_allocate, on_free);
     if (session->png != NULL)

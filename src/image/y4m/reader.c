@@ -80,7 +80,7 @@ static enum status y4m_read_bytes(struct y4m_reader *reader, void *to, size_t si
 static bool y4m_read_samples(const struct y4m_reader *reader, const unsigned char *from, size_t count,
                              unsigned char *to, size_t step)
 {
-    const unsigned most = (1u << reader->stream.bits) - 1;
+    const unsigned max_sample = (1u << reader->stream.bits) - 1;
     unsigned beyond = 0;
     if (reader->stream.bits == 8)
         for (size_t i = 0; i < count; i++)
@@ -88,9 +88,10 @@ static bool y4m_read_samples(const struct y4m_reader *reader, const unsigned cha
     else
         for (size_t i = 0; i < count; i++) {
             const unsigned sample = from[2 * i] | (unsigned)from[2 * i + 1] << 8;
-            const uint16_t value = reader->to_16 != NULL ? reader->to_16[sample & most] : (uint16_t)sample;
+            const uint16_t value =
+                reader->to_16 != NULL ? reader->to_16[sample & max_sample] : (uint16_t)sample;
             memcpy(to + 2 * i * step, &value, sizeof value);
-            beyond |= sample & ~most;
+            beyond |= sample & ~max_sample;
         }
     return beyond == 0;
 }
@@ -157,12 +158,12 @@ static enum status open_first_frame(struct y4m_reader *reader, struct error *err
     if (reader->ring.is_open)
         return STATUS_OK;
     if (reader->stream.bits > 8 && reader->stream.bits < 16) {
-        const uint32_t most = (1u << reader->stream.bits) - 1;
-        reader->to_16 = allocate((most + 1) * sizeof *reader->to_16, "a table of samples", error);
+        const uint32_t max_sample = (1u << reader->stream.bits) - 1;
+        reader->to_16 = allocate((max_sample + 1) * sizeof *reader->to_16, "a table of samples", error);
         if (reader->to_16 == NULL)
             return STATUS_FAILED;
-        for (uint32_t i = 0; i <= most; i++)
-            reader->to_16[i] = (uint16_t)((i * UINT16_MAX + most / 2) / most);
+        for (uint32_t i = 0; i <= max_sample; i++)
+            reader->to_16[i] = (uint16_t)((i * UINT16_MAX + max_sample / 2) / max_sample);
     }
     reader->raw = allocate(y4m_frame_size(&reader->stream), "a frame", error);
     if (reader->raw == NULL)

@@ -16,23 +16,23 @@ struct y4m_writer {
     struct y4m stream;
 
     /* The current page. */
-    int part;                /* its number in the frame */
+    int part;                /* page of the frame, 0: luma, 1: chroma */
     uint32_t row;            /* the next to be written */
     struct y4m_frame *frame; /* popped from ring.idle; NULL between frames */
 
-    /* The thread's, until its queues are stopped. */
+    /* Used by the thread until its queues are stopped. */
     struct y4m_ring ring;
     unsigned char *raw; /* planes as they are in the file */
     enum status status; /* of the last write */
     struct error error;
 };
 
-/* Copies `count` samples that are `step` samples apart to a plane of the file. Samples of more than 8 bits
- * are scaled from 16 bits to the stream's, and their low byte is written first. */
-static void y4m_write_samples(const struct y4m *stream, const unsigned char *from, size_t step,
-                              unsigned char *to, size_t count)
+/* Packs `count` samples, `step` samples apart in `from`, as a plane of the file. Samples of more than 8 bits
+ * are scaled from 16 bits to the bits of the stream and stored little-endian. */
+static void y4m_pack_samples(const struct y4m *stream, const unsigned char *from, size_t step,
+                             unsigned char *to, size_t count)
 {
-    const uint32_t most = (1u << stream->bits) - 1;
+    const uint32_t max_sample = (1u << stream->bits) - 1;
     if (stream->bits == 8)
         for (size_t i = 0; i < count; i++)
             to[i] = from[i * step];
@@ -40,7 +40,7 @@ static void y4m_write_samples(const struct y4m *stream, const unsigned char *fro
         for (size_t i = 0; i < count; i++) {
             uint16_t value;
             memcpy(&value, from + 2 * i * step, sizeof value);
-            const uint32_t sample = ((uint32_t)value * most + UINT16_MAX / 2) / UINT16_MAX;
+            const uint32_t sample = ((uint32_t)value * max_sample + UINT16_MAX / 2) / UINT16_MAX;
             to[2 * i] = (unsigned char)sample;
             to[2 * i + 1] = (unsigned char)(sample >> 8);
         }
@@ -54,9 +54,9 @@ static bool write_part(struct y4m_writer *writer, int part, const unsigned char 
                  count = plane / sample, size = part == 0 ? plane : 2 * plane;
     const bool is_direct = part == 0 && y4m_is_host_layout(stream);
     if (!is_direct)
-        y4m_write_samples(stream, page, part == 0 ? 1 : 2, writer->raw, count);
+        y4m_pack_samples(stream, page, part == 0 ? 1 : 2, writer->raw, count);
     if (part > 0)
-        y4m_write_samples(stream, page + sample, 2, writer->raw + plane, count);
+        y4m_pack_samples(stream, page + sample, 2, writer->raw + plane, count);
     return fwrite(is_direct ? page : writer->raw, 1, size, writer->base.output.file) == size;
 }
 
@@ -91,8 +91,8 @@ static void *write_frames(void *context)
     return NULL;
 }
 
-/* Before the first page: writes the header line, which is the input's except for the size, allocates memory,
- * and starts the thread. */
+/* Call before the first page. Writes the header line, that is, the input's line with the new size, allocates
+ * memory, and starts the thread. */
 static enum status begin_stream(struct y4m_writer *writer, const struct image_info *info, struct error *error)
 {
     char header[Y4M_HEADER];
@@ -196,7 +196,7 @@ static enum status y4m_end_page(struct writer *base, struct error *error)
 }
 
 /* Waits until the thread has written all complete frames, or has failed. */
-static void drain(struct y4m_writer *writer)
+static void y4m_drain(struct y4m_writer *writer)
 {
     if (writer->ring.is_running)
         queue_end(&writer->ring.ready);
@@ -206,7 +206,7 @@ static void drain(struct y4m_writer *writer)
 static enum status y4m_finish(struct writer *base, struct error *error)
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;
-    drain(writer);
+    y4m_drain(writer);
     if (writer->status != STATUS_OK)
         *error = writer->error;
     return writer->status;
@@ -215,13 +215,13 @@ static enum status y4m_finish(struct writer *base, struct error *error)
 static void y4m_close(struct writer *base)
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;
-    drain(writer);
+    y4m_drain(writer);
     y4m_ring_free(&writer->ring);
     free(writer->raw);
 }
 
-/* Returns the bytes of the frames of the ring and of `raw`. `info` may be any page of the frame, which has at
- * most three times the bytes of that page: luma of 4:4:4, chroma of 4:2:0. */
+/* Returns an upper bound of the bytes of the frames of the ring and of `raw`. `info` describes the luma or
+ * the chroma page of a frame. A frame has at most three times its bytes: luma in 4:4:4, chroma in 4:2:0. */
 static uint64_t y4m_memory(const struct writer_options *options, const struct image_info *info)
 {
     (void)options;
