@@ -1,4 +1,4 @@
-/* Decides how many images form a group, and processes a group as one slice (slice.h), whose samples are in
+/* Decides the number of images in a group, and processes a group as one slice (slice.h), whose samples are in
  * two staging buffers.
  *
  * The channels of all images are planes of one allocation, and planes are the grid's z. So stages and kernels
