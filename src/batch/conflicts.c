@@ -206,7 +206,8 @@ enum status conflicts_check_output(const struct command *command, bool is_merged
     const bool may_be_input = command->output_may_be_input, has_stage = command->chain.count > 0;
     if (command->settings.yes || stat(command->output, &info) != 0 || !S_ISREG(info.st_mode))
         return STATUS_OK;
-    if (!may_be_input && (!command->output_after_input || is_made_by_climg(command->output, (size_t)info.st_size)))
+    if (!may_be_input &&
+        (!command->output_after_input || is_made_by_climg(command->output, (size_t)info.st_size)))
         return STATUS_OK;
     if (is_merged)
         return fail(
@@ -216,14 +217,16 @@ enum status conflicts_check_output(const struct command *command, bool is_merged
             command->output);
     if (!may_be_input)
         return fail(error, STATUS_USAGE,
-                    "%s: exists, follows an input and does not say that climg made it; name an output after the %s, such "
+                    "%s: exists, follows an input and does not say that climg made it; name an output after "
+                    "the %s, such "
                     "as out/, or add --yes to overwrite it",
                     command->output, has_stage ? "stages" : "options");
-    return fail(error, STATUS_USAGE,
-                "%s: exists and comes before %s, like an input; name an output %s, such as out/, or add --yes "
-                "to overwrite it",
-                command->output, has_stage ? "the first stage" : "an option",
-                has_stage ? "after the stages" : "last");
+    return fail(
+        error, STATUS_USAGE,
+        "%s: exists and comes before %s, like an input; name an output %s, such as out/, or add --yes "
+        "to overwrite it",
+        command->output, has_stage ? "the first stage" : "an option",
+        has_stage ? "after the stages" : "last");
 }
 
 /* ---------------------------------------------------------------- auxiliary outputs */

@@ -111,7 +111,7 @@ static bool crop_is_like_ratio(const struct crop *crop, const struct shape *in)
 {
     enum { RATIO_MAX_SIDE = 21, SMALLEST_REDUCTION = 16 };
     const struct length *width = &crop->box.width, *height = &crop->box.height;
-    return !crop->box.has_position && crop->box.ratio == 0 && !width->percent && !height->percent &&
+    return !crop->box.has_position && crop->box.ratio == 0 && !width->is_percent && !height->is_percent &&
            width->number != height->number && fmax(width->number, height->number) <= RATIO_MAX_SIDE &&
            fmin(in->width / width->number, in->height / height->number) >= SMALLEST_REDUCTION;
 }
