@@ -162,7 +162,7 @@ def test_what_nothing_changes_is_copied(tmp_path, rng):
                                 (plain, ["--quality", "33"], False), (plain, ["--subsampling", "4:2:0"], False), (turned, ["--strip"], False),
                                 (plain, ["--subsampling", "auto"], True), (plain, ["--range", "0,255"], False)):
         path.write_bytes(data)
-        assert ("is copied as it is" in harness.run("-v", *words, path, made).err) == copied, words
+        assert ("is copied as it is" in harness.run("-v", *words, path, made, "-y").err) == copied, words
         assert (made.read_bytes() == data) == copied, words
         assert (harness.run(*words, stdin=data).out == data) == copied, words
     made.unlink()
