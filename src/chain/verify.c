@@ -95,7 +95,7 @@ static void free_inputs(struct page_tap *tap, size_t piece)
         input_page_free(&tap->inputs[piece * tap->in_pages + i]);
 }
 
-/* Draws pieces: at most one in each slice, at a random place. If a slice's share is less than MIN_ROWS, only
+/* Draws pieces: at most one in each slice, at random. If a slice's share is less than MIN_ROWS, only
  * some slices have one, but at least the last. */
 static enum status draw_pieces(struct page_tap *tap, struct error *error)
 {
@@ -119,7 +119,9 @@ static enum status draw_pieces(struct page_tap *tap, struct error *error)
             random[0] = random[1] = 0; /* the slice's first rows */
         if (ldexp(random[0], -32) * rows >= share * size && (begin + size < height || tap->count > 0))
             continue;
-        const int first = begin + (int)(random[1] % (uint32_t)(size - rows + 1));
+        /* Divide the slice, so that its first and last rows, where halos are, are as likely as others. */
+        const int part = (int)(random[1] % (uint32_t)ceil_div(size, rows)) * rows;
+        const int first = begin + (part < size - rows ? part : size - rows);
         struct piece *piece = &tap->pieces[tap->count++];
         struct interval needed[MAX_CHAIN + 1] = {{0, 0}};
         piece->out = (struct interval){first, first + rows};

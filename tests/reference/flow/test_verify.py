@@ -113,6 +113,15 @@ def test_every_slice_is_verified(folder, rng, wrong_sample):
         check_found(folder, {**env, "WRONG": "raster", "WRONG_AT": str(at)}, ["--blur", "2"], "out.png")
 
 
+def test_first_rows_are_verified_as_often(folder, rng, wrong_sample):
+    """Of a share of 50%, each row is met in every second run: in none of 20 with a chance of one to a million."""
+    harness.write_tiff(folder / "in.tif", harness.random_samples(rng, Shape(9, 2000, 1, "uint8")))
+    env = {**os.environ, **wrong_sample, "CLIMG_SLICE": "100000", "WRONG_NOTE": str(folder / "note"), "WRONG_SEED": "1", "WRONG": "raster",
+           "WRONG_AT": "0", "WRONG_ROWS": "1", "WRONG_CHANNELS": "1", "WRONG_BYTES": "1"}
+    command = [harness.CLIMG, "-y", "in.tif", "--blur", "2", "--verify=50", "out.png"]
+    assert any(subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=300).returncode == 1 for _ in range(20))
+
+
 def test_place_and_values_are_true(folder, rng, wrong_sample):
     env = {**wrong_sample, "CLIMG_SLICE": "100000", "WRONG_NOTE": str(folder / "note"), "WRONG": "planes",
            "WRONG_SEED": str(rng.integers(2**31)), "WRONG_AT": "0"}
