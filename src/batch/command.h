@@ -28,8 +28,8 @@ struct command {
     bool output_is_directory; /* as there are several inputs or --files-from, or `output` ends in a slash */
     bool output_may_be_input; /* a stage or option follows the names, so if the last name is an existing file,
                                * it may be an input without an output */
-    bool output_after_input;  /* the output directly follows an input, and a stage or option precedes both, so
-                               * a shell pattern may have named both */
+    bool output_after_input;  /* the output directly follows an input and comes after a stage or option, so a
+                               * shell pattern may have named both */
 
     /* Confines the process to the command's files and starts the thread that waits for signals. Called once,
      * when the files are known, before pixels are decoded and before there are other threads. May be NULL. */

@@ -216,11 +216,11 @@ enum status conflicts_check_output(const struct command *command, bool is_merged
             "an input)",
             command->output);
     if (!may_be_input)
-        return fail(error, STATUS_USAGE,
-                    "%s: exists, follows an input and does not say that climg made it; name an output after "
-                    "the %s, such "
-                    "as out/, or add --yes to overwrite it",
-                    command->output, has_stage ? "stages" : "options");
+        return fail(
+            error, STATUS_USAGE,
+            "%s: exists, follows an input and does not say that climg made it; add an output, such as "
+            "out/, or --yes to overwrite it",
+            command->output);
     return fail(
         error, STATUS_USAGE,
         "%s: exists and comes before %s, like an input; name an output %s, such as out/, or add --yes "

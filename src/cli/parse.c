@@ -356,7 +356,7 @@ static void assign_positionals(const struct parser *parser, struct command *comm
     int at = 1;
     while (at < parser->argc && parser->argv[at] != command->output)
         at++;
-    command->output_after_input = last_is_output && count > 1 && parser->argv[1] != command->inputs[0] &&
+    command->output_after_input = last_is_output && count > 1 && count + 1 < (size_t)parser->argc &&
                                   parser->argv[at - 1] == command->inputs[count - 2];
     if (count == 0 && !has_list)
         command->inputs[0] = "-";

@@ -340,7 +340,7 @@ static void assert_may_be_input(const char *text, bool expected)
     command_free(&command);
 }
 
-/* True if the last file directly follows an input, after a stage or option. */
+/* Checks output_after_input: the last file directly follows an input. */
 static void assert_after_input(const char *text, bool expected)
 {
     struct line line;
@@ -363,6 +363,7 @@ static void outputs_before_the_first_stage(void **state)
     assert_after_input("--invert|a|b", true);
     assert_after_input("--invert|a|b|c|-v", true);
     assert_after_input("-v|a|b", true);
+    assert_after_input("a|--stack|mean|b|c", true);
     assert_after_input("a|b", false);
     assert_after_input("a|--invert|b", false);
     assert_after_input("--invert|a|-v|b", false);
