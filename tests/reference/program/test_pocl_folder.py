@@ -175,7 +175,10 @@ def test_a_link_to_a_folder_is_emptied(tmp_path, cache):
 def sleeps(process):
     """True if for a third of a second no thread of the process was running or waiting for a processor."""
     for _ in range(30):
-        states = [thread.read_text().rpartition(")")[2].split()[0] for thread in harness.pathlib.Path(f"/proc/{process.pid}/task").glob("*/stat")]
+        try:
+            states = [thread.read_text().rpartition(")")[2].split()[0] for thread in harness.pathlib.Path(f"/proc/{process.pid}/task").glob("*/stat")]
+        except OSError:  # a thread has ended
+            return False
         if states.count("S") != len(states):
             return False
         time.sleep(0.01)
@@ -188,6 +191,7 @@ def test_runs_that_are_ended(tmp_path, cache, number, marked):
     env, folder = cache
     running = subprocess.Popen([harness.CLIMG, "-", "--median", "2", str(tmp_path / "out.tif")], env=env, stdin=subprocess.PIPE)
     while not markers(folder) or not sleeps(running):  # its handlers are there again after LLVM was loaded
+        assert running.poll() is None
         time.sleep(0.01)
     running.send_signal(number)
     assert running.wait(60) == -number and bool(markers(folder)) == marked
