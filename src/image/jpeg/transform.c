@@ -122,7 +122,7 @@ static JBLOCKROW block_row(j_common_ptr jpeg, jvirt_barray_ptr blocks, JDIMENSIO
 }
 
 /* Fills in the output's blocks of one component. */
-static void turn_component(struct transform_job *job, int component)
+static void transform_component(struct transform_job *job, int component)
 {
     const struct transform transform = job->transform;
     const jpeg_component_info *before = &job->in.jpeg.in.comp_info[component];
@@ -174,7 +174,7 @@ static enum status write_blocks(void *context, struct error *error)
     jpeg_write_coefficients(out, job->to);
     jpeg_metadata_write(out, job->info, &job->exif);
     for (int i = 0; i < out->num_components; i++)
-        turn_component(job, i);
+        transform_component(job, i);
     jpeg_finish_compress(out);
     return STATUS_OK;
 }

@@ -324,8 +324,9 @@ static enum status webp_end_page(struct writer *base, struct error *error)
 
 /* For other metadata: copies the coded pixels, after decoding them to find damage. Blocks of WebP cannot be
  * moved. */
-static enum status webp_turn(struct reader *base, struct writer *writer, const struct affine *inverse_map,
-                             const struct image_info *info, struct lossless_move *move, struct error *error)
+static enum status webp_transform(struct reader *base, struct writer *writer,
+                                  const struct affine *inverse_map, const struct image_info *info,
+                                  struct lossless_move *move, struct error *error)
 {
     struct webp_reader *reader = (struct webp_reader *)base;
     const struct affine *map = inverse_map;
@@ -413,7 +414,7 @@ const struct format format_webp = {
     .holds_text = webp_holds_text,
     .holds_icc = webp_holds_icc,
     .leave_out = webp_leave_out,
-    .transform = webp_turn,
+    .transform = webp_transform,
     .reader = &webp_reader_class,
     .writer = &webp_writer_class,
 };
