@@ -110,8 +110,8 @@ def draw(cases, count, chance):
 
 
 def cases_to_run(cases):
-    """As many as the marker `some` says. Without it all, but of a test of several parameters half: as many at least as one of
-    them has values, so that each value is met."""
+    """Returns the number of cases to run of a test: the number in its marker `some`; without it all, or half if the test has several
+    parameters. At least the largest number of values of a parameter, so that each value is met."""
     marker = cases[0].get_closest_marker("some")
     if marker is not None:
         return marker.args[0]

@@ -338,7 +338,7 @@ def test_damaged_chunks_are_named(tmp_path, channels, chunk, named):
 # ---------------------------------------------------------------- bounds
 
 def processor_seconds():
-    """Of all programs that ran and ended: what else a machine does adds little."""
+    """Returns the processor time of all child processes that have ended: other load of the machine adds little."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
