@@ -43,8 +43,8 @@ static inline bool is_needed(int i, const struct needed_rows needed)
            (needed.positions == 0 || is_near_position(i, needed.positions, needed.height));
 }
 
-/* Filters columns. Layer 0 of dst is Lo. Layer 1 is Hi: only the rows are computed from which needed subband rows are computed.
- * The grid's y counts pairs of output rows. */
+/* Filters columns. Layer 0 of dst is Lo. Layer 1 is Hi: computes only the rows that the needed rows of subbands depend on. The
+ * grid's y counts pairs of output rows. */
 INLINE void filter_columns(bool first_level, PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int pad,
                            int length, const struct needed_rows needed, WORK_ITEM_PARAMS)
 {

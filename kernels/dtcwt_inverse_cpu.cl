@@ -81,7 +81,7 @@ static inline pair add_quads(pair sum, const struct quads a, const struct quads 
 /* WORK_ITEM_ARGS for a grid that is divided into blocks of columns: x is a position in a block, z counts blocks times planes.
  * Neighbouring rows of outputs read nearly the same rows of the subbands' twelve planes. In a narrow block, these rows are
  * still in the cache. */
-#define BLOCK_WORK_ITEM_ARGS(planes)                                                                                              \
+#define BLOCK_WORK_ITEM_ARGS(planes)                                                                                    \
     (get_global_id(2) / (planes) * get_global_size(0) + get_global_id(0)) * ITEMS_PER_CALL, get_global_id(1),           \
         get_global_id(2) % (planes)
 
@@ -117,7 +117,8 @@ NOINLINE void inverse_columns_1_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLA
 __kernel void inverse_columns_1(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
                                 int2 crop)
 {
-    inverse_columns_1_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop, BLOCK_WORK_ITEM_ARGS(dst_at.channels));
+    inverse_columns_1_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop,
+                          BLOCK_WORK_ITEM_ARGS(dst_at.channels));
 }
 
 /* Filters columns from level 2 on. Layer 0 of dst is L, layer 1 is H. A work-item computes PAIRS pairs of columns in four rows. */
@@ -157,7 +158,8 @@ NOINLINE void inverse_columns_2_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLA
 __kernel void inverse_columns_2(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
                                 int2 crop)
 {
-    inverse_columns_2_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop, BLOCK_WORK_ITEM_ARGS(dst_at.channels));
+    inverse_columns_2_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop,
+                          BLOCK_WORK_ITEM_ARGS(dst_at.channels));
 }
 
 /* Returns true if row y is in memory. */

@@ -2,9 +2,9 @@
  *
  *     e(x, y) = mean of |z|^2 / 2 over the live coefficients z among 7x7 neighbours
  *
- * at evenly spaced positions (sampling_positions.h). Live coefficients are neither clipped nor constant, so they show noise. live.cl packs
- * the liveness of a cell into a uint, one byte per channel, 0 to LIVE. A coefficient is live if the mean of its cell and the
- * eight neighbouring cells is at least 9/10 of LIVE. --shrink knows only the pyramid, and so has no cells
+ * at evenly spaced positions (sampling_positions.h). Live coefficients are neither clipped nor constant, so they show noise.
+ * live.cl packs the liveness of a cell into a uint, one byte per channel, 0 to LIVE. A coefficient is live if the mean of its
+ * cell and the eight neighbouring cells is at least 9/10 of LIVE. --shrink knows only the pyramid, and so has no cells
  * (`has_cells` = 0): all coefficients other than 0 are live.
  *
  * There are two classes of positions, with a histogram each: in the upper class at least ALL_LIVE of the 49 neighbours are

@@ -223,7 +223,8 @@ static inline int any_lane(ints lanes)
  *
  *     integers below 2 times full scale     bins are 1/65535 wide
  *     larger integers (--range, sums)       the bits of |v| without the lowest SHIFT bits: these increase with |v|, as the
- *     and floats                            bits of positive floats sort like integers. The middle goes to the lower bin */
+ *     and floats                            bits of positive floats sort like integers. A value midway between two
+ *                                           bins goes to the lower one */
 static inline ints find_bins(vec v, int floats)
 {
     const vec a = fabs(v);

@@ -24,9 +24,8 @@ struct merge_options {
     double sigma; /* mean: samples more than `sigma` standard deviations from the median do not count; 0: all
                    * count */
     double noise; /* focus: standard deviation of the noise in 8-bit counts; NAN: estimate it */
-    const char
-        *depth_path; /* focus: path of the depth map (the sharpest picture of each pixel); may be NULL */
-    int edges;       /* enum merge_edges */
+    const char *depth_path; /* focus: output path of the sharpest picture of each pixel; may be NULL */
+    int edges;              /* enum merge_edges */
 };
 
 /* A picture that stays in its file until the result is read. */

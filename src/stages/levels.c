@@ -109,8 +109,7 @@ static enum status levels_shape(const void *params, const struct shape *in, stru
                 black->is_percent ? in->zero + (in->full - in->zero) * black->number / 100 : black->number);
 }
 
-/* Enqueues the mapping; with auto it may wait for a histogram. A channel whose black equals white is copied.
- */
+/* Enqueues the mapping; with auto it may wait for a histogram. Copies channels whose black equals white. */
 static enum status run_levels(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {

@@ -97,7 +97,7 @@ static double focus_ratio_of(const struct focus_brightness *first, const struct 
     for (size_t i = 0; i < CELLS * CELLS; i++) {
         const double a = first->sums[i], b = other->sums[i];
         if (first->positions[i] != other->positions[i] || !(a > 0 && b > 0 && isfinite(a) && isfinite(b)))
-            continue; /* other pixels are covered, or it is black */
+            continue; /* the pictures cover different pixels, or the cell is black */
         ratios[count] = (struct focus_ratio){b / a, fmin(a, b)};
         total += ratios[count++].weight;
     }
@@ -151,8 +151,7 @@ static enum status focus_fetch(const struct merge_store *store, int picture, siz
                : merge_store_fail(store, "read", error);
 }
 
-/* focus_fill reads missing pixels of a row at once if at most this number of covered pixels is between them.
- */
+/* focus_fill reads missing pixels of a row at once if fewer covered pixels than this are between them. */
 enum { FILL_GAP = 64 };
 
 /* Replaces the missing pixels (NaN) in columns [begin, end) of a row, for focus_fill. */
@@ -275,7 +274,8 @@ static enum status focus_store(void *context, struct interval rows, const float 
     return STATUS_OK;
 }
 
-/* Stores rows of the depth map at half resolution. Indices of pictures become samples from 0 to 65535. */
+/* Stores rows of winners, which have half the resolution, in the depth map, each value as 2 x 2 pixels.
+ * Indices of pictures become samples from 0 to 65535. */
 static enum status focus_store_winners(void *context, struct interval rows, const float *from, size_t pitch,
                                        struct error *error)
 {

@@ -49,9 +49,7 @@ enum colour_builtin { COLOUR_SRGB, COLOUR_P3, COLOUR_ADOBE, COLOUR_GRAY, COLOUR_
 struct colour_space {
     int channels;   /* 1 gray, 3 RGB, 4 CMYK */
     bool is_matrix; /* `curves` and `to_xyz` define it; else only Little CMS converts it */
-    /* Curves of the channels; gray: only the first. Without is_matrix: luminance of the neutral colours r = g
-     * = b.
-     */
+    /* Curves of the channels; gray: only the first. Without is_matrix: luminance of neutral colours. */
     struct tone_curve curves[3];
     double to_xyz[3][3];    /* [X, Y, Z][channel], light adapted to D50; gray: only the first column */
     double primaries[3][2]; /* RGB with is_matrix: x and y before the adaptation */

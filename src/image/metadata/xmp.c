@@ -14,7 +14,7 @@ enum xmp_reason {
     XMP_ALWAYS,     /* any: it is not true of any output */
     XMP_REORIENTED, /* pixels were turned by the orientation */
     XMP_MOVED,      /* pixels moved */
-    XMP_REFRAMED,   /* a place in parts of width and height is no longer the same: not after --resize */
+    XMP_REFRAMED,   /* positions as fractions of width and height changed: not by --resize alone */
     XMP_RECOLOURED, /* colours were converted, or became gray */
     XMP_PROCESSED,  /* stages changed the picture */
 };
@@ -169,7 +169,7 @@ static bool cut_property(char *xmp, const struct xmp_property *property)
     return has_cut;
 }
 
-/* True if one output pixel or more of the input's width or height was cut off, added or turned. */
+/* True if the picture was turned, or if a side lost or got more than one output pixel. */
 static bool is_reframed(const struct change *change)
 {
     const struct affine *from = &change->from;
