@@ -467,6 +467,8 @@ void convert(struct worker *worker, struct job *job, struct result *result)
             status = job->is_stack_result ? stack_check_unchanged(job->stack, &result->error)
                                           : job_check_unchanged(job, &result->error);
         if (status == STATUS_OK)
+            status = job_check_motion_photo(job, worker->context->settings, &result->error);
+        if (status == STATUS_OK)
             status = convert_commit(worker, job, &result->error);
         if (status != STATUS_OK)
             event_log_discard(&worker->event_log);

@@ -90,6 +90,15 @@ enum status job_check_more(const struct job *job, struct error *error)
     return STATUS_OK;
 }
 
+enum status job_check_motion_photo(const struct job *job, const struct settings *settings,
+                                   struct error *error)
+{
+    if (!settings->in_place || job->is_copied || !reader_info(job->reader)->metadata.has_video)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED,
+                "is a motion photo, whose video --in-place would lose; write to another file");
+}
+
 static enum status check_video(const struct job *job, const struct settings *settings, struct error *error)
 {
     const struct capacity wanted = {.video = true};
@@ -220,12 +229,13 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
     const struct metadata *metadata = &reader_info(job->reader)->metadata;
     const char *loss = metadata->is_animation
                            ? "is an animation, of which --in-place would keep only one picture"
-                       : metadata->has_video ? "is a motion photo, whose video --in-place would lose"
                        : job->pyramid && job->chain.count > worker->context->chain->count
                            ? "has the coefficients of a transform, of which --in-place would make a picture"
                            : NULL;
     if (status == STATUS_OK && settings->in_place && !job->is_copied && loss)
         return fail(error, STATUS_FAILED, "%s; write to another file", loss);
+    if (status == STATUS_OK)
+        status = job_check_motion_photo(job, settings, error);
     /* Decoding at a reduced size takes means of samples. In linear light, or after clipping by --range, means
      * would differ. Means at the border contain the padding of JPEG's blocks, which repeats pixels as clamp
      * and mirror do. */
