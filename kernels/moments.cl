@@ -91,8 +91,7 @@ INLINE void prefetch_tile(PLANES_OUT(dst), int x, int end, int i, int z)
 }
 
 /* For each 4 lanes of a and b: PAIRS interleaves the first or last two lanes of both, HALVES appends those of b to those of a.
- * From vector literals of OpenCL C, LLVM 15 makes more shuffles of a transposition: 116 instead of 96 with AVX2, and 176 instead
- * of 128 with AVX-512. */
+ * Vector literals of OpenCL C cost more: with AVX2, LLVM 15 makes 116 shuffles of a transposition instead of 96. */
 #define LOW_PAIRS(a, b)   __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
 #define HIGH_PAIRS(a, b)  __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
 #define LOW_HALVES(a, b)  __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
