@@ -32,22 +32,23 @@ static void put_words(struct json_writer *out, const char *words)
     json_end(out, ']');
 }
 
-/* Writes "modes": the commands in which a global option has an effect. */
-static void put_modes(struct json_writer *out, const struct option *option)
+/* Writes "modes": the commands in which an option has an effect. */
+static void put_modes(struct json_writer *out, unsigned modes)
 {
     /* In the order of the MODE_ bits (settings/option.h). */
     static const char *const names[] = {"convert", "info",         "measure",  "check",
                                         "compare", "list-devices", "selftest", "warm"};
     json_begin(out, "modes", '[');
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        if ((option_modes(option) >> i & 1) != 0)
+        if ((modes >> i & 1) != 0)
             json_put_string(out, NULL, names[i]);
     json_end(out, ']');
 }
 
-/* Writes one row of a table. `synopsis` shows how a user writes it; `needs_value`: the value is required. */
+/* Writes one row of a table. `synopsis` shows how a user writes it; `needs_value`: the value is required;
+ * `modes`: the commands in which it has an effect. */
 static void put_option(struct json_writer *out, const char *key, const struct option *option,
-                       struct description synopsis, bool needs_value)
+                       struct description synopsis, bool needs_value, unsigned modes)
 {
     static const char *const types[] = {
         [OPTION_FLAG] = "flag",     [OPTION_INTEGER] = "integer", [OPTION_REAL] = "number",
@@ -70,12 +71,12 @@ static void put_option(struct json_writer *out, const char *key, const struct op
     json_put_string(out, "default", option->fallback);
     json_put_string(out, "implied", option->implied);
     json_put_string(out, "changes", effects[option->effect]);
-    put_modes(out, option);
+    put_modes(out, modes);
     json_put_boolean(out, "writes", option->writes);
     json_put_string(out, "help", option->help);
     json_begin(out, "keys", '[');
     for (const struct option *row = option->keys; row != NULL && row->type != OPTION_END; row++)
-        put_option(out, NULL, row, describe_parameter(row), true);
+        put_option(out, NULL, row, describe_parameter(row), true, modes);
     json_end(out, ']');
     json_end(out, '}');
 }
@@ -103,13 +104,14 @@ static void put_stage(struct json_writer *out, const struct stage *stage)
     json_put_string(out, "in", kind_name(stage->in));
     json_put_string(out, "out", kind_name(stage->out));
     if (primary != NULL)
-        put_option(out, "primary", primary, describe_parameter(primary), options_need_value(stage->options));
+        put_option(out, "primary", primary, describe_parameter(primary), options_need_value(stage->options),
+                   MODE_CONVERT);
     else
         json_put_null(out, "primary");
     json_begin(out, "keys", '[');
     for (const struct option *option = stage->options; option->type != OPTION_END; option++)
         if (option != primary && !option->hidden)
-            put_option(out, NULL, option, describe_parameter(option), true);
+            put_option(out, NULL, option, describe_parameter(option), true, MODE_CONVERT);
     json_end(out, ']');
     json_put_string(out, "manual", stage->manual);
     put_examples(out, stage->examples);
@@ -122,8 +124,27 @@ static void put_table(struct json_writer *out, const char *key, const struct opt
     json_begin(out, key, '[');
     for (const struct option *option = table; option->type != OPTION_END; option++)
         if (!option->hidden)
-            put_option(out, NULL, option, describe(option), option_needs_value(option));
+            put_option(out, NULL, option, describe(option), option_needs_value(option), option_modes(option));
     json_end(out, ']');
+}
+
+/* Writes what a file of a format holds. */
+static void put_capacity(struct json_writer *out, const struct capacity *holds)
+{
+    json_begin(out, "samples", '[');
+    if (holds->bits)
+        json_put_string(out, NULL, "1 bit");
+    for (int i = 0; i <= SAMPLE_INT32; i++)
+        if ((holds->types >> i & 1) != 0)
+            json_put_string(out, NULL, sample_name((enum sample_type)i));
+    json_end(out, ']');
+    json_begin(out, "channels", '[');
+    for (int i = 1; i <= 4; i++)
+        if ((holds->channels >> i & 1) != 0 && !(holds->flat && i % 2 == 0))
+            json_put_integer(out, NULL, i);
+    json_end(out, ']');
+    json_put_boolean(out, "pages", holds->pages);
+    json_put_boolean(out, "video", holds->video);
 }
 
 void help_write_json(FILE *file)
@@ -145,6 +166,7 @@ void help_write_json(FILE *file)
         for (const char *const *extension = (*format)->extensions; *extension != NULL; extension++)
             json_put_string(&out, NULL, *extension);
         json_end(&out, ']');
+        put_capacity(&out, &(*format)->holds);
         json_end(&out, '}');
     }
     json_end(&out, ']');

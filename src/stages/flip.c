@@ -106,7 +106,8 @@ const struct stage stage_flip = {
     .name = "flip",
     .brief = "mirror left to right, or top to bottom",
     .manual = "Mirrors the picture: --flip h exchanges left and right, --flip v top and bottom. Samples are "
-              "copied unchanged, but 64-bit floats become 32-bit. Quarter turns are --rotate 90.\n\n"
+              "copied unchanged, but 64-bit floats become 32-bit; a JPEG of whole blocks is mirrored without "
+              "coding it again, which -v says. Quarter turns are --rotate 90.\n\n"
               "Left and top are those of the picture as it is seen: a photo that is stored on its side is "
               "turned first, unless --stored-orientation is given.",
     .examples = examples,

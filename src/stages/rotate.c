@@ -345,7 +345,8 @@ const struct stage stage_rotate = {
     .manual =
         "Rotates the picture clockwise around its centre. The canvas grows to hold all of it; size=WxH crops "
         "or extends the result around its centre. Multiples of 90 copy the samples unchanged, also 16 bit "
-        "and float. Other angles interpolate as --warp does. Beyond the picture everything is 0: black, or "
+        "and float; a JPEG of whole blocks is turned without coding it again, which -v says. Other angles "
+        "interpolate as --warp does. Beyond the picture everything is 0: black, or "
         "transparent if the picture has alpha; with outside=edge the rule of --edge applies.\n\n"
         "auto finds the angle, as --deskew does, of at most 15 degrees; a page without a clear angle is not "
         "turned, and a warning says so.\n\n"

@@ -4,6 +4,10 @@ import json
 import re
 import shlex
 
+import numpy as np
+import tifffile
+from PIL import Image
+
 import harness
 
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "number": (int, float)}
@@ -90,6 +94,26 @@ def test_ranges_words_and_defaults_are_those_of_the_parser():
         "writes": False, "help": "", "keys": []}
     assert options["info"]["implied"] == "text" and not options["info"]["needs_value"]
     assert options["memory-limit"]["maximum"] is None and options["memory-limit"]["type"] == "size"
+
+
+def test_formats_hold_what_can_be_written(tmp_path):
+    """Pillow and tifffile say what became of colour with alpha, of 16 bits, and of two pages."""
+    samples = np.full((4, 5, 4), 30000, np.uint16)
+    tifffile.imwrite(tmp_path / "in.tif", samples, photometric="rgb", extrasamples=["unassalpha"])
+    tifffile.imwrite(tmp_path / "pages.tif", samples[:, :, 0][None].repeat(2, 0), photometric="minisblack")
+    for form in (form for form in catalogue()["formats"] if form["name"] in ("JPEG", "PNG", "TIFF", "WebP")):
+        made = tmp_path / f"out.{form['extensions'][0]}"
+        harness.run("-q", tmp_path / "in.tif", made)
+        channels, bits = (tifffile.imread(made).shape[-1], tifffile.imread(made).dtype.itemsize * 8) if form["name"] == "TIFF" else (
+            len(Image.open(made).getbands()), 16 if form["name"] == "PNG" and made.read_bytes()[24] == 16 else 8)
+        assert channels == max(form["channels"]) and (f"{bits} bit" in form["samples"]) and ("16 bit" in form["samples"]) == (bits == 16)
+        harness.run("-q", tmp_path / "pages.tif", "-y", made, status=0 if form["pages"] else 1)
+    assert [form["name"] for form in catalogue()["formats"] if form["video"]] == ["Y4M"]
+
+
+def test_keys_of_an_option_have_its_modes():
+    compare, = [row for row in catalogue()["options"] if row["name"] == "compare"]
+    assert all(row["modes"] == compare["modes"] == ["compare"] for row in compare["keys"])
 
 
 def test_recipes_can_be_written_from_it():
