@@ -207,24 +207,28 @@ static size_t find_equal_matrix(const struct table *table, size_t length)
     return table->used;
 }
 
-/* Reserves `length` more floats of `values`. */
-static enum status table_reserve(struct table *table, size_t length, struct error *error)
+/* Reserves `length` more floats of `values`. Returns the first, or NULL on failure. */
+static float *table_reserve(struct table *table, size_t length, struct error *error)
 {
-    if (table->values && table->used + length <= table->capacity)
-        return STATUS_OK;
     size_t capacity = 2 * table->capacity + length;
     capacity = capacity < MAX_FLOATS ? capacity : MAX_FLOATS;
-    if (table->used + length > capacity)
-        return fail(error, STATUS_FAILED,
-                    "the weights of a filter of %d taps along %d pixels take more than 512 MiB%s",
-                    axis_max_taps(table->axis), table->axis->samples,
-                    table->axis->filter.weights ? "; leave out truncate" : "");
-    float *grown = realloc(table->values, capacity * sizeof *grown);
-    if (!grown)
-        return fail_memory(error, "out of memory for a table of weights");
-    table->values = grown;
-    table->capacity = capacity;
-    return STATUS_OK;
+    if (table->used + length > capacity) {
+        fail(error, STATUS_FAILED,
+             "the weights of a filter of %d taps along %d pixels take more than 512 MiB%s",
+             axis_max_taps(table->axis), table->axis->samples,
+             table->axis->filter.weights ? "; leave out truncate" : "");
+        return NULL;
+    }
+    if (table->used + length > table->capacity) {
+        float *grown = realloc(table->values, capacity * sizeof *grown);
+        if (!grown) {
+            fail_memory(error, "out of memory for a table of weights");
+            return NULL;
+        }
+        table->values = grown;
+        table->capacity = capacity;
+    }
+    return table->values + table->used;
 }
 
 /* Builds the table: reserves the space of the blocks, appends their matrices and copies the blocks. */
@@ -237,17 +241,19 @@ static enum status fill_table(struct table *table, struct error *error)
     const size_t head = (size_t)ceil_div(blocks * BLOCK_INTS, MATRIX_UNIT) * MATRIX_UNIT;
     table->blocks = allocate_zeroed((size_t)blocks, sizeof *table->blocks, "a table of weights", error);
     table->weights = allocate(weights * sizeof *table->weights, "a table of weights", error);
-    if (!table->blocks || !table->weights || table_reserve(table, head, error) != STATUS_OK)
+    float *const first = table->blocks && table->weights ? table_reserve(table, head, error) : NULL;
+    if (!first)
         return STATUS_FAILED;
-    memset(table->values, 0, head * sizeof *table->values);
+    memset(first, 0, head * sizeof *first);
     table->used = head;
     while (table->complete < blocks) {
         const struct interval samples = block_window(axis, by, table->complete);
         const cl_int count = samples.end - samples.begin;
         const size_t length = (size_t)count * (size_t)by.outputs;
-        if (table_reserve(table, length + MATRIX_UNIT, error) != STATUS_OK)
+        float *const matrix = table_reserve(table, length + MATRIX_UNIT, error);
+        if (!matrix)
             return STATUS_FAILED;
-        fill_matrix(table, table->complete, samples, table->values + table->used);
+        fill_matrix(table, table->complete, samples, matrix);
         /* Append the new matrix, unless an earlier one is equal. */
         const size_t at = find_equal_matrix(table, length);
         if (at == table->used)
