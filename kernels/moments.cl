@@ -90,18 +90,13 @@ INLINE void prefetch_tile(PLANES_OUT(dst), int x, int end, int i, int z)
     PREFETCH(dst + offset(dst_at, min(column, dst_at.width - 1), row, z));
 }
 
-/* For each 4 lanes of a and b: PAIRS interleaves the first or last two lanes of both, HALVES appends those of b to those of a.
- * Vector literals of OpenCL C cost more: with AVX2, LLVM 15 makes 116 shuffles of a transposition instead of 96. */
-#define LOW_PAIRS(a, b)   __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
-#define HIGH_PAIRS(a, b)  __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
-#define LOW_HALVES(a, b)  __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
-#define HIGH_HALVES(a, b) __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
-
-/* Of each two squares (4 lanes) of a and of b: the first or the second one. */
+/* The even or odd lanes of a and then of b, in each 4 lanes; and the same of squares of 4 lanes. */
+#define EVEN_LANES(a, b)   __builtin_shufflevector(a, b, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30)
+#define ODD_LANES(a, b)    __builtin_shufflevector(a, b, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31)
 #define EVEN_SQUARES(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27)
 #define ODD_SQUARES(a, b)  __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31)
 
-/* Transposes 16 vecs: first 4 x 4 squares, which are in 128 bits of 4 vecs, and then the squares. clang 14 makes 96 shuffles of
+/* Transposes 16 vecs: first 4 x 4 squares, which are in 128 bits of 4 vecs, and then the squares. clang 15 makes 96 shuffles of
  * it with AVX2, and 64 with AVX-512. Tried and lost: four rounds that interleave vec i with vec i + 8, 256 shuffles and spills
  * with AVX2, 104 shuffles with AVX-512. */
 INLINE void transpose(const vec *from, vec *to)
@@ -109,12 +104,12 @@ INLINE void transpose(const vec *from, vec *to)
     vec squares[LANES];
 #pragma unroll
     for (int i = 0; i < LANES; i += 4) {
-        const vec a = LOW_PAIRS(from[i], from[i + 1]), b = HIGH_PAIRS(from[i], from[i + 1]),
-                  c = LOW_PAIRS(from[i + 2], from[i + 3]), d = HIGH_PAIRS(from[i + 2], from[i + 3]);
-        squares[i] = LOW_HALVES(a, c);
-        squares[i + 1] = HIGH_HALVES(a, c);
-        squares[i + 2] = LOW_HALVES(b, d);
-        squares[i + 3] = HIGH_HALVES(b, d);
+        const vec a = EVEN_LANES(from[i], from[i + 1]), b = ODD_LANES(from[i], from[i + 1]),
+                  c = EVEN_LANES(from[i + 2], from[i + 3]), d = ODD_LANES(from[i + 2], from[i + 3]);
+        squares[i] = EVEN_LANES(a, c);
+        squares[i + 1] = EVEN_LANES(b, d);
+        squares[i + 2] = ODD_LANES(a, c);
+        squares[i + 3] = ODD_LANES(b, d);
     }
 #pragma unroll
     for (int i = 0; i < 4; i++) {
