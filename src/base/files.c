@@ -57,6 +57,12 @@ void try_folders_above(char *path)
     }
 }
 
+bool is_folder(const char *path)
+{
+    struct stat info;
+    return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 enum status create_folders(char *path, size_t from, size_t *made_from, struct error *error)
 {
     enum status status = STATUS_OK;
@@ -64,13 +70,12 @@ enum status create_folders(char *path, size_t from, size_t *made_from, struct er
     char *slash = strchr(path + (from > 0 ? from : 1), '/');
     for (; slash && status == STATUS_OK; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        struct stat info;
         const bool is_made = mkdir(path, 0777) == 0;
         const int cause = errno;
         if (is_made && *made_from == 0)
             *made_from = (size_t)(slash - path);
         /* For an existing folder, some network file systems return another error than EEXIST. */
-        if (!is_made && cause != EEXIST && (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))) {
+        if (!is_made && cause != EEXIST && !is_folder(path)) {
             status = fail(error, STATUS_FAILED, "cannot make the folder: %s", strerror(cause));
             error_prefix(error, path);
         }
@@ -245,13 +250,12 @@ static enum status cannot_write(const char *path, const char *what, struct error
 enum status aux_check(const char *path, const char *what, struct error *error)
 {
     const char *slash = strrchr(path, '/');
-    struct stat info;
     if (strcmp(path, "-") == 0)
         return STATUS_OK;
 
     /* A file that does not exist yet needs a writable directory: "folder/." or ".". */
     bool is_writable = access(path, W_OK) == 0;
-    if (is_writable && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+    if (is_writable && is_folder(path)) {
         is_writable = false;
         errno = EISDIR;
     } else if (!is_writable && errno == ENOENT) {

@@ -166,13 +166,12 @@ static enum status remove_leftovers(void *context, const char *folder, struct er
 /* Creates the output folder and missing folders above it. Sets *made_from as create_folders does. */
 static enum status make_output_folder(const char *path, size_t *made_from, struct error *error)
 {
-    struct stat info;
     char *folder = text_print(error, "%s/", path);
     enum status status = folder ? create_folders(folder, 0, made_from, error) : STATUS_FAILED;
     free(folder);
     if (status != STATUS_OK)
         return status;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    if (is_folder(path))
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
                 "%s: is not a folder; several files, or a folder, need an output folder", path);

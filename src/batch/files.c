@@ -7,6 +7,7 @@
  * user may have intended the name as the output, and the inputs would be replaced. */
 #include "batch/files.h"
 
+#include "base/files.h"
 #include "base/text.h"
 #include "batch/conflicts.h"
 #include "image/format.h"
@@ -407,12 +408,6 @@ static enum status add_names(struct builder *builder, struct error *error)
 
 /* ---------------------------------------------------------------- the list */
 
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 /* Fails for a command such as `climg -r tree/ web/ --resize 800x --in-place`, where web/ probably is the
  * output. */
 static enum status check_in_place(const struct command *command, struct error *error)
@@ -451,7 +446,7 @@ static enum status decide_output(struct job_list *list, const struct command *co
     /* There is one input, a folder: the parser rejects several for stdout or a file. */
     if (strcmp(list->output, "-") == 0)
         return fail(error, STATUS_USAGE, "%s: is a folder; name an output folder, too", input);
-    if (format_by_path(list->output))
+    if (format_by_path(list->output) || foreign_name_by_path(list->output))
         return fail(error, STATUS_USAGE, "%s: the images of %s need an output folder, not a file",
                     list->output, input);
     list->output_is_directory = true;

@@ -75,17 +75,15 @@ static enum status fail_no_value(const char *what, const char *value_name, struc
 }
 
 /* Sets *value to the next argument, the value of `what`. The value may begin with '-', as weights of a kernel
- * do. Fails if there is no argument, or if it is a stage or option: then the value was forgotten. */
+ * do. Fails if there is no argument, or if it begins with "--", as an option does: then the value was
+ * forgotten. */
 static enum status take_value(struct parser *parser, const char *what, const char *value_name,
                               const char **value, struct error *error)
 {
     if (parser->next == parser->argc)
         return fail_no_value(what, value_name, error);
     *value = parser->argv[parser->next++];
-    if (strncmp(*value, "--", 2) != 0)
-        return STATUS_OK;
-    const struct long_option option = read_long(*value + 2);
-    return option.stage != NULL || option.global != NULL ? fail_no_value(what, value_name, error) : STATUS_OK;
+    return strncmp(*value, "--", 2) == 0 ? fail_no_value(what, value_name, error) : STATUS_OK;
 }
 
 /* Appends a stage to the chain, with its attached value or the next argument. */
@@ -380,13 +378,16 @@ static enum status check_chain(const struct command *command, struct error *erro
     return status;
 }
 
-/* Fails if several inputs have one output that is no folder: stdout, or a file with an image's name. */
+/* Fails if several inputs have one output that is no folder: stdout, or a name with an extension of images or
+ * films. */
 static enum status check_output_folder(const struct command *command, struct error *error)
 {
     const bool is_merged = chain_find_merge(&command->chain, 0) < command->chain.count;
     if (command->output == NULL || is_merged || (command->input_count < 2 && !command->settings.files_from))
         return STATUS_OK;
-    if (strcmp(command->output, "-") != 0 && format_by_path(command->output) == NULL)
+    const bool is_foreign =
+        foreign_name_by_path(command->output) != NULL && access(command->output, F_OK) != 0;
+    if (strcmp(command->output, "-") != 0 && format_by_path(command->output) == NULL && !is_foreign)
         return STATUS_OK; /* files.c checks that it is a folder */
     if (command->settings.files_from)
         return fail(error, STATUS_USAGE, "%s: the files of --files-from need an output folder; name one",

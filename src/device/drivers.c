@@ -22,12 +22,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_directory(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 /* Finds the directory of .icd files: etc/OpenCL/vendors of the Conda environment that contains the loader, or
  * else /etc/OpenCL/vendors. */
 static void find_icd_directory(char directory[PATH_MAX])
@@ -37,7 +31,7 @@ static void find_icd_directory(char directory[PATH_MAX])
         const char *name = strrchr(loader.dli_fname, '/');
         snprintf(directory, PATH_MAX, "%.*s/../etc/OpenCL/vendors", name ? (int)(name - loader.dli_fname) : 0,
                  loader.dli_fname);
-        if (is_directory(directory))
+        if (is_folder(directory))
             return;
     }
     strcpy(directory, "/etc/OpenCL/vendors");
@@ -58,7 +52,7 @@ static void each_library(const struct environment *environment,
     const char *folder = environment->icd_directory;
     char directory[PATH_MAX], path[PATH_MAX], library[PATH_MAX];
     struct dirent **entries;
-    if (folder && !is_directory(folder))
+    if (folder && !is_folder(folder))
         return;
 
     /* Visit the libraries of OCL_ICD_FILENAMES. */
@@ -204,7 +198,7 @@ void drivers_allow(const struct environment *environment)
         allow_library(context, loader.dli_fname);
     if (environment->icd_directory) {
         confine_allow(environment->icd_directory, CONFINE_READ);
-        if (!is_directory(environment->icd_directory))
+        if (!is_folder(environment->icd_directory))
             allow_library(context, environment->icd_directory);
     }
     each_library(environment, allow_library, context);

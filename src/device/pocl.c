@@ -53,16 +53,14 @@ static bool is_missing;          /* neither the user's directory nor one that cl
 /* Creates the directory if it is missing. True if it can be written and its disk is not full. */
 static bool make_usable(const char *path)
 {
-    struct stat info;
     struct statvfs disk;
     char copy[PATH_MAX];
     if (snprintf(copy, sizeof copy, "%s", path) >= PATH_MAX)
         return false;
     try_folders_above(copy);
     mkdir(path, 0700); /* private, as its files are executed */
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
-           faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 && statvfs(path, &disk) == 0 &&
-           (unsigned long long)disk.f_bavail * disk.f_frsize >= MIN_FREE;
+    return is_folder(path) && faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 &&
+           statvfs(path, &disk) == 0 && (unsigned long long)disk.f_bavail * disk.f_frsize >= MIN_FREE;
 }
 
 /* True if only this user can write to the directory or replace it; its files are executed. The directory

@@ -446,7 +446,8 @@ static void bad_stages(void **state)
     refuse("--blur|--scale|2", "--blur needs a value: --blur SIGMA");
     refuse("--memory", "--memory needs a value: --memory auto|buffer|image");
     refuse("--blur|-x", "--blur -x: not a number");
-    refuse("--blur|--", "--blur --: not a number");
+    refuse("--blur|--", "--blur needs a value: --blur SIGMA");
+    refuse("--align|--mean|out.png", "--align needs a value: --align REFERENCE"); /* an unknown option */
     refuse("--wavelet=1.5", "--wavelet 1.5: not a whole number");
     refuse("--inverse-wavelet=1", "--inverse-wavelet takes no value");
     refuse("in.png|--inverse-wavelet|out.png",

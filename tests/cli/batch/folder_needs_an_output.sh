@@ -5,6 +5,9 @@ climg in --blur 1 >pixels
 echo $?
 climg in --blur 1 out.png
 echo $?
+# The name of a film is not one of a folder.
+climg in --blur 1 out.gif
+climg in/a.png in/a.png --blur 1 out.mp4
 climg empty --blur 1 out
 echo $?
 climg -r empty --blur 1 out
