@@ -187,6 +187,14 @@ static void put_measured(struct json_writer *out, const struct file_info *facts)
         json_end(out, ']');
     }
     json_end(out, '}');
+    json_begin(out, "histogram", '[');
+    for (int i = 0; i < channels; i++) {
+        json_begin(out, NULL, '[');
+        for (int bin = 0; bin < HISTOGRAM_BINS; bin++)
+            json_put_integer(out, NULL, (long long)measured->histogram[i][bin]);
+        json_end(out, ']');
+    }
+    json_end(out, ']');
     json_put_positive(out, "real_bits", measured->real_bits);
     json_put_positive(out, "jpeg_quality", facts->info->quality);
 }

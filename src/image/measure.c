@@ -1,5 +1,6 @@
-/* Measures a page in one pass over its rows: the range of values, samples at the ends of the scale, bits that
- * are not the same in all samples, and the Laplacian, over a ring of three rows of brightness.
+/* Measures a page in one pass over its rows: the range of values and their histogram, samples at the ends of
+ * the scale, bits that are not the same in all samples, and the Laplacian, over a ring of three rows of
+ * brightness.
  *
  * The variance of the Laplacian measures focus: J. L. Pech-Pacheco et al., ICPR 2000. --info divides it by
  * the variance that the noise alone would give, so that exposure and gain do not matter: a blurred, noisy
@@ -23,12 +24,14 @@ struct sums {
 /* Adds a row, whose values are fractions of full scale, and sets its brightness: the sum of its colours
  * divided by the square root of their number (page_measures.laplacian). */
 static void measure_row(struct sums *sums, const struct image_info *info, const double *values,
-                        double *brightness)
+                        uint64_t histogram[4][HISTOGRAM_BINS], double *brightness)
 {
     const size_t channels = (size_t)info->channels, colours = channels - info->alpha;
     const double full = sample_full_scale(info->type),
                  low = sample_is_signed(info->type) ? -(full + 1) / full : 0,
                  scale = 1 / sqrt((double)colours);
+    /* An integer fills one unit of the scale, and is counted at its middle. */
+    const double unit = sample_is_float(info->type) ? 0 : 1 / full, bins = HISTOGRAM_BINS / (1 + unit - low);
     for (size_t x = 0; x < info->width; x++) {
         const double *pixel = values + x * channels;
         double sum = 0;
@@ -40,6 +43,8 @@ static void measure_row(struct sums *sums, const struct image_info *info, const 
                 sums->largest[c] = fmax(sums->largest[c], pixel[c]);
                 sums->total[c] += pixel[c];
                 sums->finite[c]++;
+                const double bin = (pixel[c] + unit / 2 - low) * bins;
+                histogram[c][bin < 0 ? 0 : bin < HISTOGRAM_BINS ? (int)bin : HISTOGRAM_BINS - 1]++;
             }
             sum += c < colours ? pixel[c] : 0;
         }
@@ -66,8 +71,8 @@ enum status measure_page(struct reader *reader, struct page_measures *measures, 
     const struct image_info *info = reader_info(reader);
     const size_t samples = (size_t)info->width * (size_t)info->channels, width = info->width;
     struct sums sums = {.is_multiple = true,
-                        .smallest = {INFINITY, INFINITY, INFINITY, INFINITY},
-                        .largest = {-INFINITY, -INFINITY, -INFINITY, -INFINITY}};
+                        .smallest = {NAN, NAN, NAN, NAN}, /* which fmin and fmax ignore */
+                        .largest = {NAN, NAN, NAN, NAN}};
     double *values = allocate((samples + 3 * width) * sizeof(double) + row_size(info), "rows", error);
     if (!values)
         return STATUS_FAILED;
@@ -75,12 +80,13 @@ enum status measure_page(struct reader *reader, struct page_measures *measures, 
     double *ring = values + samples;
     void *row = ring + 3 * width;
     uint16_t first[4] = {0}; /* samples of the first pixel */
+    memset(measures->histogram, 0, sizeof measures->histogram);
     for (uint32_t y = 0; y < info->height; y++) {
         status = reader_read(reader, row, row_size(info), 1, error);
         if (status != STATUS_OK)
             break;
         sample_values(info->type, row, 0, samples, values);
-        measure_row(&sums, info, values, ring + y % 3 * width);
+        measure_row(&sums, info, values, measures->histogram, ring + y % 3 * width);
         if (y >= 2)
             add_laplacian(&sums, ring + (y - 2) % 3 * width, ring + (y - 1) % 3 * width, ring + y % 3 * width,
                           width);
@@ -98,10 +104,9 @@ enum status measure_page(struct reader *reader, struct page_measures *measures, 
     const double pixels = (double)info->width * info->height, mean = sums.sum / (double)sums.count;
     const double full = sample_full_scale(info->type);
     for (int c = 0; c < 4; c++) {
-        const bool has_finite = sums.finite[c] > 0;
-        measures->smallest[c] = has_finite ? full * sums.smallest[c] : (double)NAN;
-        measures->largest[c] = has_finite ? full * sums.largest[c] : (double)NAN;
-        measures->mean[c] = has_finite ? full * sums.total[c] / (double)sums.finite[c] : (double)NAN;
+        measures->smallest[c] = full * sums.smallest[c];
+        measures->largest[c] = full * sums.largest[c];
+        measures->mean[c] = full * sums.total[c] / (double)sums.finite[c];
         measures->black[c] = (double)sums.black[c] / pixels;
         measures->white[c] = (double)sums.white[c] / pixels;
     }

@@ -1,13 +1,19 @@
-/* Measures a page for --info --measure on the host: range and mean of the values, clipping, sharpness, and
- * the bits of 16-bit samples that are used. One thread at a time uses a reader. */
+/* Measures a page for --info --measure on the host: range, mean and histogram of the values, clipping,
+ * sharpness, and the bits of 16-bit samples that are used. One thread at a time uses a reader. */
 #ifndef CLIMG_IMAGE_MEASURE_H
 #define CLIMG_IMAGE_MEASURE_H
 
 #include "image/reader.h"
 
+enum { HISTOGRAM_BINS = 256 };
+
 struct page_measures {
     /* Finite sample values of each channel, in the file's units. NaN: all samples are NaN or infinite. */
     double smallest[4], largest[4], mean[4];
+
+    /* Number of finite samples of each channel in equal parts of the scale: of integers the range of the
+     * type, of floats 0 to 1, where the first and last bin include smaller and larger values. */
+    uint64_t histogram[4][HISTOGRAM_BINS];
 
     /* Shares of the samples of each channel that are black (integers: the smallest value, floats: at most 0),
      * and that are white (full scale or above). */

@@ -230,7 +230,7 @@ const struct option global_options[] = {
     {.name = "measure", .type = OPTION_FLAG, FIELD(measure),
      .modes = MODE_INFO | MODE_MEASURE,
      .help = "with --info: read the pixels, too, and show noise as --denoise finds it, sharpness, clipped "
-             "samples, and 16-bit samples of fewer real bits; this needs a device"},
+             "samples, 16-bit samples of fewer real bits, and with =json histograms; this needs a device"},
     {.name = "check", .type = OPTION_FLAG, FIELD(check),
      .selects = MODE_CHECK, .modes = MODE_CHECK,
      .help = "decode files, compare all checksums that they have, and write nothing; exit status 3 if a file is damaged or cannot be "

@@ -180,6 +180,9 @@ def test_clipped_and_sharp(tmp_path, rng, channels, dtype):
         assert np.allclose(found["clipped"][key], ends.mean(axis=(0, 1)), atol=1e-8), key
     for key, function in (("smallest", np.min), ("largest", np.max), ("mean", np.mean)):
         assert np.allclose(found["values"][key], function(samples.astype(float), axis=(0, 1)), rtol=1e-6), key
+    scale = (0, 1) if dtype == "float32" else (low, full + 1)
+    for channel, counts in enumerate(found["histogram"]):
+        assert counts == np.histogram(np.clip(samples[..., channel], low, full), 256, scale)[0].tolist(), channel
     colours = channels - (channels in (2, 4))
     grey = (samples[..., :colours].astype(float) / full).sum(axis=2) / np.sqrt(colours)
     laplacian = 4 * grey[1:-1, 1:-1] - grey[:-2, 1:-1] - grey[2:, 1:-1] - grey[1:-1, :-2] - grey[1:-1, 2:]
@@ -195,8 +198,9 @@ def test_values_of_a_12_bit_camera(tmp_path, rng):
     assert (int(smallest), int(largest)) == (samples.min(), samples.max())
     assert abs(float(mean) - samples.mean()) < 0.0050001  # five digits; ties may be rounded up or down
     harness.write_tiff(tmp_path / "b.tif", np.array([[np.nan, 2, np.inf, -1]], np.float32).reshape(2, 2, 1))
-    found = measure(tmp_path / "b.tif")["values"]
-    assert (found["smallest"], found["largest"], found["mean"]) == ([-1], [2], [0.5])
+    found = measure(tmp_path / "b.tif")
+    assert found["values"] == {"smallest": [-1], "largest": [2], "mean": [0.5]}
+    assert found["histogram"] == [[1] + 254 * [0] + [1]]
 
 
 def test_pixels_of_imagej(tmp_path):
@@ -266,7 +270,7 @@ def test_measuring_a_pipe_and_other_files(tmp_path):
     assert piped | {"file": ""} == found | {"file": ""}
     harness.run(picture, "--wavelet=2", tmp_path / "w.tif")
     found = measure(tmp_path / "w.tif")
-    assert found["noise"] is None and found["sharpness"] is None and found["clipped"] == {"black": [], "white": []}
+    assert found["noise"] is None and found["sharpness"] is None and found["clipped"] == {"black": [], "white": []} and found["histogram"] == []
     harness.run(picture, "--crop", "1x1+0+0", tmp_path / "dot.png")
     assert measure(tmp_path / "dot.png")["sharpness"] is None
 

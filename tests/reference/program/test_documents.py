@@ -47,6 +47,8 @@ def make_files(folder, rng):
     for name in ("photos", "photos/more"):
         (folder / name).mkdir()
         Image.fromarray(picture(rng)).save(folder / name / "one.png")
+    for name in ("renders", "expected"):
+        shutil.copytree(folder / "photos", folder / name)
     Image.fromarray(picture(rng, channels=4)).save(folder / "logo.png")
     (folder / "series").mkdir()
     for i in (1, 2):  # of one kind, moved
