@@ -400,7 +400,7 @@ INSTALLED := docs/climg.1:share/man/man1/climg.1 completions/climg.bash:share/ba
                  docs/workflows/README.md $(wildcard docs/*.md docs/*.svg docs/pictures/*),$(page):share/doc/climg/$(page))
 # So that no first use waits for a compiler: root compiles for all users, who copy what they need. WARM=no leaves it out.
 WARM ?= yes
-COMPILE_KERNELS = echo "compiling kernels for this processor, a minute on a slow machine (WARM=no leaves it out)"; \
+COMPILE_KERNELS = echo "compiling kernels for this processor, one to three minutes (WARM=no leaves it out)"; \
     [ "$$(id -u)" != 0 ] || { export XDG_CACHE_HOME=/var/cache; rm -rf /var/cache/climg; }; \
     env -u POCL_CACHE_DIR -u CLIMG_DEVICE $(PREFIX)/bin/climg --warm --device cpu >/dev/null || \
         echo "no kernels were compiled: the first use of each stage does it"; \

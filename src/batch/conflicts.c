@@ -215,18 +215,13 @@ enum status conflicts_check_output(const struct command *command, bool is_merged
             "no output is named; name a file after the stages, such as out.png (%s exists, and counts as "
             "an input)",
             command->output);
-    if (!may_be_input)
-        return fail(
-            error, STATUS_USAGE,
-            "%s: exists, follows an input and does not say that climg made it; add an output, such as "
-            "out/, or --yes to overwrite it",
-            command->output);
-    return fail(
-        error, STATUS_USAGE,
-        "%s: exists and comes before %s, like an input; name an output %s, such as out/, or add --yes "
-        "to overwrite it",
-        command->output, has_stage ? "the first stage" : "an option",
-        has_stage ? "after the stages" : "last");
+    const char *reason = !may_be_input ? "follows one"
+                         : has_stage   ? "comes before the first stage"
+                                       : "comes before an option";
+    return fail(error, STATUS_USAGE,
+                "%s: exists and may be an input, as it %s; name an output %s, such as out/, or add --yes to "
+                "overwrite it",
+                command->output, reason, may_be_input && has_stage ? "after the stages" : "last");
 }
 
 /* ---------------------------------------------------------------- auxiliary outputs */

@@ -189,7 +189,8 @@ void result_note_trailing(const struct job *job, const struct worker *worker, st
         job_print(job, "left out, as it comes after the pixels: %s", trailing->left_out);
 }
 
-void noise_text(const struct noise_summary *noise, char text[NOISE_TEXT_SIZE])
+void noise_text(const struct noise_summary *noise, const char *after_colon, const char *between,
+                char text[NOISE_TEXT_SIZE])
 {
     static const char *const colours[][3] = {{"brightness", "red - blue", "green - magenta"},
                                              {"red", "green", "blue"}};
@@ -203,15 +204,17 @@ void noise_text(const struct noise_summary *noise, char text[NOISE_TEXT_SIZE])
         shares += share;
     }
     text[0] = '\0';
-    text_append(text, NOISE_TEXT_SIZE, "about %.2g of 255; by size of detail (", sqrt(variance / shares));
+    text_append(text, NOISE_TEXT_SIZE, "about %.2g of 255%sby size of detail (", sqrt(variance / shares),
+                between);
     for (int level = 0; level < noise->levels; level++)
         text_append(text, NOISE_TEXT_SIZE, "%s%d", level > 0 ? ", " : "", 2 << level);
-    text_append(text, NOISE_TEXT_SIZE, " pixels), as the sigma of white noise that is as strong there: ");
+    text_append(text, NOISE_TEXT_SIZE, " pixels), each as the sigma of equally strong white noise:%s",
+                after_colon);
     for (int i = 0; i < noise->count; i++) {
         const char *name = noise->count == 3   ? colours[noise->is_separate][i]
                            : noise->count == 1 ? "gray"
                                                : "channel";
-        text_append(text, NOISE_TEXT_SIZE, "%s%s", i > 0 ? "; " : "", name);
+        text_append(text, NOISE_TEXT_SIZE, "%s%s", i > 0 ? between : "", name);
         for (int level = 0; level < noise->levels; level++)
             text_append(text, NOISE_TEXT_SIZE, " %.2f", (double)noise->sigma[i][level]);
     }
@@ -244,7 +247,7 @@ void result_note_noise(const struct job *job, const struct worker *worker, int i
             summary.sigma[i][level] = 255 * noise->sigma[level][i];
     if (worker->context->settings->verbose && result->frames <= 1) {
         char text[NOISE_TEXT_SIZE];
-        noise_text(&summary, text);
+        noise_text(&summary, " ", "; ", text);
         job_print(job, "noise: %s", text);
     }
     if (result->noise.count == 0) /* of the first page */
@@ -283,7 +286,7 @@ static void warn_of_clipping(const struct worker *worker, struct result *result)
         !settings->range.given && (result->conversion_clips || percent > CLIPPING_TOLERATED);
     char text[256] = "";
     if (clipping->beyond > 0 && is_warned && !result->conversion_clips && !settings->verbose)
-        text_append(text, sizeof text, "%.3g%% of the samples became pure black or white by the stages",
+        text_append(text, sizeof text, "%.3g%% of the samples were clipped to black or white by the stages",
                     percent);
     else if (clipping->beyond > 0 && (settings->verbose || is_warned))
         text_append(

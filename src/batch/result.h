@@ -69,12 +69,13 @@ void result_note_copy(const struct job *job, const struct worker *worker, struct
  */
 void result_note_trailing(const struct job *job, const struct worker *worker, struct result *result);
 
-/* Describes noise in `text`: "about 1.3 of 255; by size of detail (2, 4 pixels), as the sigma of white noise
- * that is as strong there: brightness 1.05 2.31; ...". The first number is the standard deviation of a
+/* Describes noise in `text`: "about 1.3 of 255; by size of detail (2, 4 pixels), each as the sigma of equally
+ * strong white noise: brightness 1.05 2.31; ...". The first number is the standard deviation of a
  * sample. The others, for each level, finest first, are standard deviations of white noise with the same
- * energy there. */
+ * energy there. `after_colon` and `between` are the separators, above " " and "; ". */
 enum { NOISE_TEXT_SIZE = 448 };
-void noise_text(const struct noise_summary *noise, char text[NOISE_TEXT_SIZE]);
+void noise_text(const struct noise_summary *noise, const char *after_colon, const char *between,
+                char text[NOISE_TEXT_SIZE]);
 
 /* Adds the warnings of stages (run_warn), and one of the NaN and infinite values that they left out. `image`
  * is the index in a group, otherwise 0. */

@@ -88,7 +88,7 @@ static void write_first_words(FILE *file)
           "Stages run in the order written, on the device expected to finish first.\n"
           "climg --help=all    every stage and option\n"
           "climg --help=blur   one stage or option, with examples (man climg: the manual)\n"
-          "Tutorial, recipes:  share/doc/climg below /usr/local, /usr or another PREFIX\n",
+          "Tutorial, recipes:  /usr/local/share/doc/climg, or /usr/share/doc/climg\n",
           file);
 }
 

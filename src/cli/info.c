@@ -339,18 +339,8 @@ static void print_measured(FILE *out, const struct file_info *facts)
     const double sharp = sharpness(facts);
     if (facts->noise->count > 0) {
         char text[NOISE_TEXT_SIZE];
-        noise_text(facts->noise, text);
-        /* Break lines after each colon and semicolon; print the colons. */
-        fputs("  noise: ", out);
-        for (const char *at = text; *at != '\0'; at++) {
-            if (strncmp(at, "; ", 2) != 0 && strncmp(at, ": ", 2) != 0) {
-                putc(*at, out);
-                continue;
-            }
-            fputs(*at == ':' ? ":\n    " : "\n    ", out);
-            at++; /* the blank */
-        }
-        putc('\n', out);
+        noise_text(facts->noise, "\n    ", "\n    ", text);
+        fprintf(out, "  noise: %s\n", text);
     }
     if (!measured)
         return;
@@ -363,8 +353,8 @@ static void print_measured(FILE *out, const struct file_info *facts)
     fprintf(out, "; white is %.15g\n", sample_full_scale(facts->info->type));
     for (int i = 0; i < facts->info->channels; i++)
         fprintf(out, "%s %s %.3g%% black and %.3g%% white", i == 0 ? "  clipped:" : ",",
-                channel_name(facts->info, facts->info->video.part + i), 100 * measured->black[i],
-                100 * measured->white[i]);
+                channel_name(facts->info, facts->info->video.part + i), round(1e5 * measured->black[i]) / 1e3,
+                round(1e5 * measured->white[i]) / 1e3);
     fputc('\n', out);
     if (measured->real_bits > 0 && measured->real_bits < 16)
         fprintf(out, "  real depth: %d of 16 bits%s\n", measured->real_bits,

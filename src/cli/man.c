@@ -169,9 +169,8 @@ void man_write(FILE *file)
           "[\\fIOUTPUT\\fR]\n",
           file);
     write_paragraphs(file, manual_text);
-    fputs(".SH SEE ALSO\nTutorial, gallery, recipes and other pages are in share/doc/climg below /usr/local, "
-          "/usr or another\n"
-          "PREFIX of the installation.\n.PP\n.BR vips (1),\n.BR clinfo (1),\n.BR pngcheck "
+    fputs(".SH SEE ALSO\nTutorial, gallery, recipes and other pages are in /usr/local/share/doc/climg, or in "
+          "/usr/share/doc/climg.\n.PP\n.BR vips (1),\n.BR clinfo (1),\n.BR pngcheck "
           "(1),\n.BR tiffinfo (1)\n",
           file);
 }

@@ -275,8 +275,8 @@ const struct option global_options[] = {
      .parse = parse_format, .print = print_format,
      .help = "output format; by default from the output's name, else the input's"},
     {.name = "depth", .type = OPTION_CHOICE, FIELD(depth), .choices = "|8|16|float|1", .effect = EFFECT_OUTPUT,
-     .help = "output samples; by default as the input (palettes and samples of 1 to 4 bits become 8 bit); 1: a bit for each pixel of a picture of black and "
-             "white alone, as --threshold makes it, in PNG, PBM and, as CCITT G4, TIFF"},
+     .help = "output samples; by default as the input (palettes and samples of 1 to 4 bits become 8 bit); 1: one bit for each "
+             "pixel, if all are black or white, as after --threshold (PNG, PBM, TIFF as CCITT G4)"},
     {.name = "range", .type = OPTION_CUSTOM, FIELD(range), .choices = "auto", .value = "MIN,MAX|auto",
      .parse = parse_range, .print = print_range, .effect = EFFECT_OUTPUT,
      .help = "the input's values that become black and full scale; auto: its smallest and largest value"},
@@ -536,7 +536,7 @@ void settings_print(FILE *file, const struct settings *settings)
     /* Print one line, without control characters that values may contain. */
     if (fclose(stream) == 0 && text[0] != '\0') {
         text_make_visible(text);
-        fprintf(file, "climg: settings:%s\n", text);
+        fprintf(file, "climg: not default:%s\n", text);
     }
     free(text);
 }

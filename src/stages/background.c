@@ -82,8 +82,7 @@ static const struct option options[] = {
      .max = 1e9,
      .value = "N",
      .unused = counts_unused,
-     .help =
-         "ball: how steep it sees the picture: black to white is N pixels high (ImageJ of 16 bit: 65535)"},
+     .help = "ball: height of white above black, in pixels (ImageJ: 255 for 8 bit, 65535 for 16 bit)"},
     {.type = OPTION_END},
 };
 

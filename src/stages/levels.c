@@ -147,8 +147,8 @@ const struct stage stage_levels = {
         "auto finds the darkest and lightest values, ignoring clip=P% of the samples at each end; -v and "
         "--report print them. All colours are stretched alike, which keeps their balance; channels=each "
         "stretches each colour separately, which removes a colour cast. Fully transparent pixels do not "
-        "count. Integers are counted with 16 bits, floats with 11 significant bits of their distance from a "
-        "sample of the first row. Large pictures are read twice, as with --denoise.\n\n"
+        "count. Integers are counted with 16 bits, floats with 11 significant bits. Large pictures are read "
+        "twice, as with --denoise.\n\n"
         "With --linear, numbers and percentages are amounts of light.",
     .examples = examples,
     .options = options,

@@ -152,7 +152,7 @@ def device_copies():
 
 def without_clipping(said):
     """Removes the warning that samples were clipped."""
-    return re.sub(r"^climg: .*: warning: [\d.e+]+% of the samples became pure black or white by the stages\n", "", said, flags=re.M)
+    return re.sub(r"^climg: .*: warning: [\d.e+]+% of the samples were clipped to black or white by the stages\n", "", said, flags=re.M)
 
 
 def run_shell(command, cwd):

@@ -299,12 +299,12 @@ static void options_that_are_set(void **state)
     (void)state;
     assert_printed(settings_print, "--edge|clamp", "");
     assert_printed(settings_print, "-v|--compression|best|--max-pixels|1K|--report|a b",
-                   "climg: settings: --compression 9 --report a b --max-pixels 1024\n");
-    assert_printed(settings_print, "--timing=json:a\033[31mb", "climg: settings: --timing json:a?[31mb\n");
+                   "climg: not default: --compression 9 --report a b --max-pixels 1024\n");
+    assert_printed(settings_print, "--timing=json:a\033[31mb", "climg: not default: --timing json:a?[31mb\n");
     setenv("CLIMG_GROUP", "3", 1);
     setenv("CLIMG_DEVICE", "cpu", 1);
     assert_printed(settings_print, "--shard|2/3",
-                   "climg: settings: --device cpu --shard 2/3 CLIMG_DEVICE=cpu CLIMG_GROUP=3\n");
+                   "climg: not default: --device cpu --shard 2/3 CLIMG_DEVICE=cpu CLIMG_GROUP=3\n");
     unsetenv("CLIMG_GROUP");
     unsetenv("CLIMG_DEVICE");
 }

@@ -156,7 +156,7 @@ def test_noise(tmp_path):
         for name, noise in found.items():
             assert np.allclose(noise, expected[name], atol=2e-3), name
     lines = harness.run("--info", "--measure", files[0]).out.decode().splitlines()
-    assert sum("by size of detail (2, 4, 8, 16, 32, 64 pixels), as the sigma of white noise that is as strong there:" in line for line in lines) == 1
+    assert sum("by size of detail (2, 4, 8, 16, 32, 64 pixels), each as the sigma of equally strong white noise:" in line for line in lines) == 1
     assert sum(line.startswith("    brightness ") for line in lines) == 1
     assert "--measure requires --info" in harness.run("--measure", files[0], tmp_path / "out.png", status=2).err
 

@@ -62,7 +62,7 @@ GUESSES = {
     "climg in.png --scale 1.5 out.png": "climg in.png --resize 150% out.png", "climg in.png --scale 50% out.png": "climg in.png --scale 0.5 out.png",
     "climg in.png --denoise 10 out.png": "climg in.png --denoise=10 out.png", "climg in.png --unsharp-mask 0.8 out.png": "climg in.png --sharpen 0.8 out.png",
     "climg in.png --denoise=high out.png": "climg in.png --denoise=quality=high out.png",
-    "climg in.png --grayscale out.png": "climg in.png --gray out.png",
+    "climg in.png --grayscale out.png": "climg in.png --gray out.png", "climg in.png --usm 0.8 out.png": "climg in.png --sharpen 0.8 out.png",
     "climg in.png --threads 2 --blur 1 out.png": "climg in.png --jobs 2 --blur 1 out.png", "climg in.png --edge black --blur 2 out.png":
     "climg in.png --edge clamp --blur 2 out.png", "climg in.png --depth 12 out.png": "climg in.png --depth 8 out.png",
     "climg in.png --format gif -o out.bin": "climg in.png --format JPEG -o out.bin", "climg in.png --blur 1 --overwrite out.png":
@@ -149,7 +149,7 @@ READINGS = [
     (r"see (--list-devices)$", lambda words, m: ["climg", m[1]]),
     (r"no output is named, .*name one at the end: climg .* (\S+)$", lambda words, m: [*words, m[1]]),
     (r"no output is named; name a file after the stages, such as (\S+) ", lambda words, m: [*words, m[1]]),
-    (r"name an output after the stages, such as out/|add an output, such as out/|give a folder at the end, such as out/|need an output folder, such as out/|is a folder; name an output folder", lambda words, m: words + ["out/"]),
+    (r"name an output (?:after the stages|last), such as out/|give a folder at the end, such as out/|need an output folder, such as out/|is a folder; name an output folder", lambda words, m: words + ["out/"]),
     (r"is also the input; (--in-place) replaces it", lambda words, m: words[:-1] + [m[1], words[-1]]),
 ]
 
