@@ -13,6 +13,8 @@ import tempfile
 
 import pytest
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is loaded: the cores are busy with other tests
+
 import harness
 
 # The programs that most tests need: a few stages, in both memories, for the usual samples.

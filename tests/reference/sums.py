@@ -125,14 +125,20 @@ def read_table():
     return [line.split(None, 1) for line in lines]
 
 
-def compare(climg, ways, device=None, only="", jobs=None):
-    """[(way, recipe, expected sum, sum)] of all recipes in all ways."""
+def draw_ways(chance):
+    """One way for each kernel variant."""
+    return [chance.choice([way for way in USUAL if way.startswith(variant)]) for variant in ("cpu", "gpu")]
+
+
+def compare(climg, ways, device=None, only="", jobs=None, chance=None):
+    """[(way, recipe, expected sum, sum)] of all recipes in all ways; with a random.Random as `chance`, each in one way for each variant."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for picture in PICTURES:
             write_picture(folder / f"{picture}.tif", picture)
         (folder / "printer.icc").write_bytes(iccfile.printer())
-        work = [(way, recipe, expected) for way in ways for expected, recipe in read_table() if only in recipe]
+        work = [(way, recipe, expected) for expected, recipe in read_table() if only in recipe
+                for way in (ways if chance is None else draw_ways(chance))]
         with concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
             sums = list(pool.map(lambda item: sum_of(climg, device, folder, *item[:2]), work))
     return [(*item, got) for item, got in zip(work, sums)]

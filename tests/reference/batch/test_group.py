@@ -97,7 +97,7 @@ CHAINS = [
 ]
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("chain", CHAINS, ids=harness.chain_id)
 def test_same_bits_as_alone(tmp_path, rng, chain, channels, ways):

@@ -33,7 +33,7 @@ def random_texture(rng, width, height, channels=1):
 LIES = {"near": {}, "half covered": {"covered": 0.55}} | {f"turned by {turn}": {"turn": turn} for turn in (90, 180, 270)}
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("model, lie", [(model, lie) for model in align_pairs.MODELS for lie in LIES
                                         if model != "shift" or "turn" not in LIES[lie]])
 @pytest.mark.parametrize("kind", [align_pairs.texture, align_pairs.leaves, align_pairs.blocks, align_pairs.mixed],

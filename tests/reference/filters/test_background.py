@@ -46,7 +46,7 @@ def check(folder, rng, shape, method, radius, light, edge, way, counts=255):
     harness.assert_close(out * unit, expected * unit, 3e-5 if method == "divide" else 3e-6, f"{shape} {done}")
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("way", FORMS, ids="-".join)
 @pytest.mark.parametrize("light", [False, True], ids=["dark", "light"])
 @pytest.mark.parametrize("method", RADII)
@@ -115,6 +115,7 @@ def test_no_background(tmp_path, value):
     harness.run("in.tif", "--background", value, "out.tif", cwd=tmp_path, status=2)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("edge", ["clamp", "mirror", "zero", "wrap"])
 @pytest.mark.parametrize("shape", [(170, 31, 1), (19, 130, 3), (333, 61, 4)])
 def test_division_in_slices(tmp_path, rng, edge, shape):

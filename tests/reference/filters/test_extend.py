@@ -52,7 +52,7 @@ def draw_canvas(rng, width, height):
     return w, h, int(rng.integers(0, w - width + 1)), int(rng.integers(0, h - height + 1))
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("dtype", EXACT)
 @pytest.mark.parametrize("color", ["zero", "transparent", *COLOURS])
 def test_color(tmp_path, rng, color, dtype):
@@ -64,7 +64,7 @@ def test_color(tmp_path, rng, color, dtype):
         check_moved(tmp_path, rng, samples, ["--extend", f"{w}x{h}+{x}+{y},color={color}"], expected)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("dtype", EXACT)
 @pytest.mark.parametrize("edge", EDGES)
 def test_edge(tmp_path, rng, edge, dtype):
@@ -75,7 +75,7 @@ def test_edge(tmp_path, rng, edge, dtype):
         check_moved(tmp_path, rng, samples, ["--extend", f"{w}x{h}+{x}+{y},color=edge", "--edge", edge], expected)
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("dtype", EXACT)
 @pytest.mark.parametrize("color", ["zero", "edge", "#ff8001"])
 def test_border(tmp_path, rng, color, dtype):
@@ -155,7 +155,7 @@ def test_what_does_not_fit(tmp_path, rng, box, status, message):
     assert message in done.err and not (tmp_path / "out.tif").exists()
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("memory", harness.MEMORIES)
 @pytest.mark.parametrize("color", ["zero", "edge", "#ff8001"])
 def test_among_other_stages(tmp_path, rng, color, memory):

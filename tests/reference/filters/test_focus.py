@@ -41,6 +41,7 @@ def psnr(a, b):
     return -10 * np.log10(np.mean((a - b)[8:-8, 8:-8]**2))
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("width, height, channels, number", [(64, 48, 3, 3), (101, 77, 1, 5), (33, 18, 3, 2), (16, 90, 1, 1), (7, 5, 3, 2)])
 @pytest.mark.parametrize("environment", [{}, {"CLIMG_CLASS": "gpu"}, {"CLIMG_SLICE": "13"}], ids=str)
 def test_rule(tmp_path, width, height, channels, number, environment):

@@ -88,7 +88,7 @@ def assert_levels(out, samples, black, white, gamma=1, context="", fineness=0):
     assert not wrong.any(), f"{np.argwhere(wrong)[0]}: {colours[wrong][0]} is {values[wrong][0]}, not {exact[wrong][0]}; {context}"
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @every_type
 def test_levels(tmp_path, rng, dtype):
     """Numbers as the samples have them, percent of full scale, the one below the other and the other way round."""
@@ -136,7 +136,7 @@ def find_ends(values, percent):
     return np.partition(values, (cut, len(values) - 1 - cut))[[cut, len(values) - 1 - cut]] if len(values) else (0, 0)
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @every_type
 def test_auto(tmp_path, rng, dtype):
     for samples in pictures(rng, dtype):
@@ -180,7 +180,7 @@ def above(samples, limit):
     return out
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("dtype", SHORT)
 def test_threshold(tmp_path, rng, dtype):
     """To the sample, also at V and beside it."""
@@ -206,7 +206,7 @@ def separation(values, limits):
     return np.nan_to_num(below * (len(values) - below) * (means[0] - means[1]) ** 2)
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @every_type
 def test_otsu(tmp_path, rng, dtype):
     """No other limit separates the two classes better."""

@@ -37,7 +37,7 @@ def equal(a, b):
     return (a == b) | (np.isnan(a) & np.isnan(b))
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(8)
 @every_way
 @pytest.mark.parametrize("chain", LINEAR)
 def test_support(tmp_path, rng, chain, form, memory):
@@ -108,7 +108,7 @@ def filled(spoilt):
     return result
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 @every_way
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("chain", ["--denoise", "--denoise=9", "--denoise=9,levels=3", "--denoise=auto,quality=high"])

@@ -41,7 +41,7 @@ def opaque(shape):
     return Shape(shape.width, shape.height, 3 if shape.channels > 2 else 1, shape.dtype)
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 @every_way
 @pytest.mark.parametrize("shape", [opaque(shape) for shape in draw_shapes("rank", 8)], ids=str)
 def test_median_and_rank(tmp_path, rng, shape, form, memory):
@@ -59,7 +59,7 @@ def test_median_and_rank(tmp_path, rng, shape, form, memory):
         assert_same(actual, reference.rank(picture, radius, percent, window, edge), f"{radius} {percent} {window} {edge}")
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("radius", RADII)
 def test_radii(tmp_path, rng, radius):
     """The picture is smaller than the larger windows. Images are slow on a device without texture units."""

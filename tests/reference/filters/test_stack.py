@@ -288,6 +288,7 @@ def test_damaged_inputs_are_left_out(tmp_path, rng):
     assert subprocess.run(command, capture_output=True, check=False).returncode == 1 and not command[-1].exists()
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("channels, dtype", [(3, "uint16"), (1, "uint8")])
 @pytest.mark.parametrize("method", METHODS)
 def test_uncompressed_files(tmp_path, rng, method, channels, dtype):

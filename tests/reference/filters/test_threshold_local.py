@@ -40,7 +40,7 @@ def assert_above(out, samples, chosen, context):
     return (near & (np.abs(colours - limits) > 1e-7 * largest)).mean()
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 @every_type
 @pytest.mark.parametrize("method", METHODS)
 def test_against_float64(tmp_path, rng, dtype, method):
@@ -126,6 +126,7 @@ def test_missing_values(tmp_path, rng, method, memory):
         assert not outs[1][reached].any() and np.array_equal(outs[0][~reached], outs[1][~reached])
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
 def test_one_value(tmp_path, rng, dtype):
     """The deviation is exactly 0: niblack's threshold is the value, which is not above itself; sauvola's is below it."""

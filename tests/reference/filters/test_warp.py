@@ -108,6 +108,7 @@ def test_not_a_number_where_the_weight_is_zero(tmp_path, rng, monkeypatch, form)
 
 
 @WAYS
+@pytest.mark.some(3)
 @pytest.mark.parametrize("degrees", [0.3, -2, 10, -30])
 def test_rows_that_nearly_follow_the_source(tmp_path, rng, monkeypatch, degrees, form):
     """A sample that is missing reaches the outputs whose window contains it, and no others."""
@@ -229,6 +230,7 @@ def test_crop_inside_is_the_largest_rectangle(tmp_path, rng, degrees):
 
 
 @WAYS
+@pytest.mark.some(4)
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("degrees", [5, -70])
 def test_crop_inside(tmp_path, rng, monkeypatch, degrees, channels, form):

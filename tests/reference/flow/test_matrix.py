@@ -58,7 +58,7 @@ def of_reference(chain):
     return [word.replace("samples/scene.tif", REFERENCE) for word in chain]
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(6)
 @every_chain
 def test_slices(folder, rng, chain, way, edge):
     """Bit for bit, of few rows and of many."""
@@ -96,7 +96,7 @@ def test_groups(folder, rng, chain, way, edge):
     assert outputs[0] == outputs[1], (way, edge)
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(6)
 @every_chain
 def test_forms_and_memories(folder, rng, chain, edge):
     """Bit for bit."""

@@ -82,6 +82,7 @@ def kernels(cache):
     return {path.relative_to(cache) for kind in ("bc", "so") for path in (cache / "climg/pocl").rglob(f"*.{kind}")}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("dtype, channels", [("uint8", 3), ("uint8", 1), ("uint16", 3)])
 def test_first_use_after_installing_compiles_nothing(tmp_path, system, rng, dtype, channels):
     """A user's folder then has copies alone."""

@@ -73,7 +73,7 @@ def there_and_back(folder, pictures, all_levels, biort, qshift, memory):
                 assert_near(back.reshape(samples.shape), samples, RECONSTRUCTION, what)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("qshift", QSHIFTS)
 @pytest.mark.parametrize("biort", BIORTS)
 def test_every_filter_pair_level_and_size(tmp_path, rng, biort, qshift):
