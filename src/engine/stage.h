@@ -129,7 +129,7 @@ struct interval interval_union(struct interval a, struct interval b);
 /* Widens an interval so that both ends are multiples of `unit`. `begin` must not be negative. */
 struct interval interval_align(struct interval interval, int unit);
 
-/* Callbacks for struct stage's `rows`: the input rows are the output rows, or all rows. */
+/* Callbacks `rows`: the input rows are the output rows, or all rows. */
 struct interval rows_same(const void *params, const struct shape *in, struct interval out);
 struct interval rows_all(const void *params, const struct shape *in, struct interval out);
 
@@ -350,7 +350,7 @@ struct stage {
     const struct example *examples; /* ends with a NULL command */
     const struct option *options;   /* the PRIMARY (name NULL) first, if any; ends with OPTION_END */
     size_t params_size;             /* bytes of the struct that `options` fills */
-    enum kind in, out;
+    enum kind in, out;              /* KIND_IMAGE if not set */
 
     /* Checks parameters together, after all were parsed and before any file is opened. May be NULL. */
     enum status (*check)(void *params, struct error *error);

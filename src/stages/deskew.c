@@ -70,8 +70,6 @@ const struct stage stage_deskew = {
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct deskew),
-    .in = KIND_IMAGE,
-    .out = KIND_IMAGE,
     .rows = rows_same,
     .measurement = &deskew_measurement,
     .fixed_caps = {.needs_upright = true, .relative_cost = 6},

@@ -44,7 +44,6 @@ const struct stage stage_inverse_wavelet = {
     .examples = examples,
     .options = options,
     .in = KIND_PYRAMID,
-    .out = KIND_IMAGE,
     .shape = inverse_wavelet_shape,
     .rows = rows_same,
     .fixed_caps = {.large_halo = true, .groups = true, .relative_cost = 4},

@@ -37,8 +37,6 @@ const struct stage stage_invert = {
               "and signed samples -1 - s, so that the least becomes the largest. Alpha is unchanged.",
     .examples = examples,
     .options = options,
-    .in = KIND_IMAGE,
-    .out = KIND_IMAGE,
     .rows = rows_same,
     .fixed_caps = {.groups = true, .new_values = true},
     .adapt_to_chroma = adapt_nothing_to_chroma,

@@ -186,7 +186,6 @@ const struct stage stage_mosaic = {
     .options = options,
     .params_size = sizeof(struct mosaic),
     .in = KIND_PYRAMID,
-    .out = KIND_IMAGE,
     .shape = mosaic_shape,
     .rows = rows_all,
     /* The picture has other positions and values than the image. It shows directions of the picture as it is

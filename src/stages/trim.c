@@ -196,8 +196,6 @@ const struct stage stage_trim = {
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct trim),
-    .in = KIND_IMAGE,
-    .out = KIND_IMAGE,
     .rows = rows_same,
     .measurement = &trim_measurement,
     .fixed_caps = {.needs_upright = true},

@@ -110,7 +110,6 @@ const struct stage stage_wavelet = {
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct wavelet),
-    .in = KIND_IMAGE,
     .out = KIND_PYRAMID,
     .shape = wavelet_shape,
     .rows = wavelet_rows,
