@@ -7,6 +7,9 @@
  *
  *   -DGROUP=n   work-items of a group, along x */
 #pragma once
+#ifndef LANES
+#define LANES 4
+#endif
 #include "padded_axis.h"
 
 #ifndef GROUP

@@ -6,9 +6,7 @@
  *   -DCHANNELS=n  channels of a pixel
  *
  * Grid: x counts pixels, y rows, z channels (in images 1: a texel has all channels). */
-#ifndef LANES
 #define LANES 1
-#endif
 #include "planes.h"
 
 #ifndef CHANNELS

@@ -23,9 +23,7 @@
  *
  * Order of sums: a transform as written in to_cosines(); a block's brightness and g^2 down each column, then sum_lanes() over
  * the columns; the blocks of a pixel row by row, from left to right. */
-#ifndef LANES
 #define LANES 1
-#endif
 #include "padded_axis.h"
 #include "tones.h"
 

@@ -18,9 +18,7 @@
  * labelling on GPUs", IEEE Transactions on Parallel and Distributed Systems 29 (2018)). Counts do not depend on the order.
  *
  * Grid: y counts rows, z planes. x counts pixels for fill(); for the others it is 1, and a work-item has a row. */
-#ifndef LANES
 #define LANES 1
-#endif
 #include "planes.h"
 
 #define NONE 0xffffffffu /* label of the background */

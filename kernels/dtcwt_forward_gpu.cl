@@ -30,9 +30,6 @@
 #else
 #define PAIRS 2
 #endif
-#ifndef LANES
-#define LANES 4
-#endif
 #include "border_gpu.h"
 #include "planes_pairs.h"
 

@@ -33,9 +33,6 @@
  *   -DOUTPUTS=n  rows of coefficients of a group
  *   -DTAPS=n     taps of the longest filter */
 #define PAIRS 1
-#ifndef LANES
-#define LANES 4
-#endif
 #include "border_gpu.h"
 #include "planes_pairs.h"
 

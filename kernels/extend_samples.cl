@@ -9,9 +9,7 @@
  *             +-------------------------+
  *
  * Grid: a work-item writes a square of TILE x TILE pixels; z counts images. */
-#ifndef LANES
 #define LANES 1
-#endif
 #include "edge.h"
 #include "raster.h"
 #include "copy_pixel.h"

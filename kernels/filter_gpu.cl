@@ -18,9 +18,6 @@
  *   -DGROUP=n    work-items of a group, along x
  *   -DOUTPUTS=n  output rows of a group; ROWS is a multiple of it
  *   -DFILTERS=n  1: dst is the result of one filter. 2: dst is the length of the vector of the results of two (gradient) */
-#ifndef LANES
-#define LANES 4
-#endif
 #include "product_tile.h"
 
 #ifndef OUTPUTS

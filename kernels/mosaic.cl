@@ -14,9 +14,7 @@
  * subbands. That of a real or imaginary part v is 1/2 + b(|v|) / 2 for v >= 0, and 1/2 - b(|v|) / 2 for v < 0.
  *
  * Work-items have single samples, as cells begin at any column. Grid: x counts columns of a cell, y rows, z planes. */
-#ifndef LANES
 #define LANES 1
-#endif
 #include "planes.h"
 
 #ifndef VIEW

@@ -5,9 +5,7 @@
  *
  * Grid: a work-item writes a square of TILE x TILE pixels; z counts images. On CPU devices a square of src and of dst
  * fits into the cache, so a transposition does not read a cache line once per pixel. */
-#ifndef LANES
 #define LANES 1
-#endif
 #include "raster.h"
 #include "copy_pixel.h"
 

@@ -18,9 +18,7 @@
  *
  * Order of sums: each of the seven columns from top to bottom, then the columns in pairs (sum_lanes). All results are
  * integers. */
-#ifndef LANES
 #define LANES 1
-#endif
 #include "planes.h"
 #include "padded_axis.h"
 #include "sampling_positions.h"

@@ -10,9 +10,6 @@
  *              once (H200, --scale 2: 187 instead of 142 us)
  *
  * Grid: x counts the work-items of groups along x, y blocks along y, z planes. Order of sums: product.h. */
-#ifndef LANES
-#define LANES 4
-#endif
 #include "product_tile.h"
 
 /* Stores an output at x and row y, if dst has that row. */

@@ -4,6 +4,9 @@
  *
  *   -DGROUP=n  work-items of a group */
 #pragma once
+#ifndef LANES
+#define LANES 4
+#endif
 #include "product.h"
 
 #ifndef GROUP

@@ -5,9 +5,7 @@
  * The blocks of all planes are divided among the work-items; each work-item has its own scratch memory. Values are only
  * counted, so all devices give the same bits. */
 #pragma once
-#ifndef LANES
 #define LANES 1
-#endif
 #include "raster.h"
 #include "edge.h"
 

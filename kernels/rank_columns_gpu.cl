@@ -12,9 +12,7 @@
  * Grid: x counts pixels, y groups of rows, z planes.
  *
  *   -DGROUP=n  work-items of a group, along x: 64 (src/filters/rank.c) */
-#ifndef LANES
 #define LANES 1
-#endif
 #include "rank.h"
 
 #ifndef GROUP

@@ -11,9 +11,7 @@
  * Grid: x counts pixels, y groups of `rows` rows, z planes.
  *
  *   -DGROUP=n  work-items of a group, along x: 32 (src/filters/rank.c) */
-#ifndef LANES
 #define LANES 1
-#endif
 #include "rank.h"
 
 #ifndef GROUP

@@ -14,9 +14,7 @@
  *
  * The tiles of all planes are divided among the work-items, each of which has scratch memory of its own. Values are only
  * compared, so all devices give the same bits. */
-#ifndef LANES
 #define LANES 1
-#endif
 #include "rank.h"
 
 #define DIGIT  8 /* bits per pass of the radix sort */

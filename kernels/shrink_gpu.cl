@@ -7,9 +7,6 @@
  *
  *   -DGROUP=n    work-items of a group, along x
  *   -DOUTPUTS=n  output rows of a group */
-#ifndef LANES
-#define LANES 4
-#endif
 #include "border_gpu.h"
 #include "shrink.h"
 

@@ -3,10 +3,8 @@
  *     texel   (c0, c1, c2, c3) of pixel x      planes   c0 of all pixels, c1 of all pixels, ...
  *
  * `at` is the geometry of the buffer. Grid: x counts pixels, y rows. */
-#ifndef IMAGES
-#define IMAGES
+#define IMAGES 1
 #define LANES 1
-#endif
 #include "planes.h"
 
 __kernel void texels_to_planes(PLANES_IN(src), __global float *planes, const struct geometry at)

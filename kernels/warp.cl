@@ -23,9 +23,7 @@
  *                               +\----/+
  *
  * All kernels are in one program, as the matrix decides which one runs. */
-#ifndef LANES
 #define LANES 1
-#endif
 #include "warp.h"
 
 /* A position in the source: of sample (x, y), plus fractions in [0, 1). */
@@ -48,52 +46,6 @@ static inline struct position find_position(const struct warp *warp, int x, int 
                              position_fraction(source_y)};
 }
 
-/* A line (warp.h) holds the weights of LINE_SAMPLES neighbouring samples. */
-#if TAPS > 2
-#define LINE_SAMPLES 8
-#define LINE_INDICES (line)(0, 1, 2, 3, 4, 5, 6, 7)
-#define STORE_LINE   vstore8
-#else
-#define LINE_SAMPLES 4
-#define LINE_INDICES (line)(0, 1, 2, 3)
-#define STORE_LINE   vstore4
-#endif
-
-/* Returns the weights of a line of samples, the first of which is at `first` relative to the position. The filter is
- * stretched by the factor `stretch`. */
-INLINE line weigh_line(const struct warp *warp, float first, float stretch)
-{
-    return weigh(warp, fabs(LINE_INDICES + first) / stretch);
-}
-
-/* Computes the weights of the TAPS samples around a position that is `fraction` after a sample. `weights` has room for a
- * line. */
-INLINE void find_weights(float *weights, const struct warp *warp, float fraction)
-{
-#if TAPS == 4
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        weights[k] = mad(mad(mad(warp->cubic[3][k], fraction, warp->cubic[2][k]), fraction, warp->cubic[1][k]), fraction,
-                         warp->cubic[0][k]);
-#elif TAPS == 2
-    weights[0] = 1 - fraction;
-    weights[1] = fraction;
-#else
-    line all = weigh_line(warp, 1 - TAPS / 2 - fraction, 1.0f);
-    float sum = 0.0f;
-    STORE_LINE(all, 0, weights);
-#pragma unroll
-    for (int k = 0; k < TAPS; k++)
-        sum += weights[k];
-#pragma unroll
-    for (int k = 0; k < TAPS; k++)
-        weights[k] /= sum;
-#endif
-}
-
-#ifndef PLANES
-#define PLANES 1
-#endif
 #if defined(IMAGES) || PLANES > 2
 typedef float4 texel;
 #elif PLANES == 2
@@ -286,7 +238,7 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
         float wx[LINE_SAMPLES], wy[LINE_SAMPLES];
         down = 0.0f;
         for (int top = 1 - reach_y; top <= reach_y; top += LINE_SAMPLES) {
-            STORE_LINE(weigh_line(warp, top - at.fraction_y, warp->stretch_y), 0, wy);
+            STORE_LINE(weigh(warp, fabs(SAMPLE_NUMBERS + (top - at.fraction_y)) / warp->stretch_y), 0, wy);
             const int rows = min(LINE_SAMPLES, reach_y - top + 1);
             for (int j = 0; j < rows; j++) {
                 const int first_y = at.y + top + j;
@@ -299,7 +251,7 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
                     add_row(column, from, PLANES_ARG(src), first_x, first_y, z, wy[j], false);
             }
         }
-        STORE_LINE(weigh_line(warp, left - at.fraction_x, warp->stretch_x), 0, wx);
+        STORE_LINE(weigh(warp, fabs(SAMPLE_NUMBERS + (left - at.fraction_x)) / warp->stretch_x), 0, wx);
 #pragma unroll
         for (int i = 0; i < LINE_SAMPLES; i++) { /* skip zero weights: samples there may be NaN */
             across += wx[i];

@@ -3,25 +3,38 @@
  * Positions are integers in units of 2^-40 pixels, so all variants and slices compute the same ones. In floats they would be
  * off by 0.001 pixels in the middle of a large picture.
  *
- *   -DTAPS=n  samples along each axis: 2 bilinear, 4 cubic, 6 Lanczos
- *   line      vector type of distances, to compute several weights at once */
+ *   -DTAPS=n    samples along each axis: 2 bilinear, 4 cubic, 6 Lanczos
+ *   -DPLANES=n  planes of a work-item
+ *   line        several weights: of one sample for sixteen positions, or of neighbouring samples for one position
+ *   fractions   one fraction of each position of a line */
 #pragma once
 #include "edge.h"
 
 #ifndef TAPS
 #define TAPS 4
 #endif
+#ifndef PLANES
+#define PLANES 1
+#endif
 
 #if LANES == 16
-typedef float16 line;
+typedef float16 line, fractions;
 #define AS_LINE as_float16
 #define AS_BITS as_int16
 #elif TAPS > 2
 typedef float8 line;
+typedef float fractions;
 #define AS_LINE as_float8
 #define AS_BITS as_int8
+#define STORE_LINE     vstore8
+#define LINE_SAMPLES   8
+#define SAMPLE_NUMBERS (line)(0, 1, 2, 3, 4, 5, 6, 7)
 #else
 typedef float4 line;
+typedef float fractions;
+#define STORE_LINE     vstore4
+#define LINE_SAMPLES   4
+#define SAMPLE_NUMBERS (line)(0, 1, 2, 3)
 #endif
 
 #define UNIT_BITS 40
@@ -70,5 +83,36 @@ INLINE line weigh(const struct warp *warp, line distance)
     return distance < 3 ? sin_pi(x) * sin_pi(x / 3) * 0.30396355f / (x * x) : (line)(0.0f); /* 3 / pi^2 */
 #else
     return max(1 - distance, 0.0f);
+#endif
+}
+
+/* Computes the weights of the TAPS samples around positions that are `fraction` after a sample. For a single position,
+ * `weights` has room for a line. */
+INLINE void find_weights(fractions *weights, const struct warp *warp, fractions fraction)
+{
+#if TAPS == 4
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        weights[k] = mad(mad(mad(warp->cubic[3][k], fraction, (fractions)(warp->cubic[2][k])), fraction,
+                             (fractions)(warp->cubic[1][k])), fraction, (fractions)(warp->cubic[0][k]));
+#elif TAPS == 2
+    weights[0] = 1 - fraction;
+    weights[1] = fraction;
+#else
+    const fractions first = 1 - TAPS / 2 - fraction;
+    fractions sum = 0.0f;
+#if LANES == 16
+#pragma unroll
+    for (int k = 0; k < TAPS; k++)
+        weights[k] = weigh(warp, fabs(k + first));
+#else
+    STORE_LINE(weigh(warp, fabs(SAMPLE_NUMBERS + first)), 0, weights);
+#endif
+#pragma unroll
+    for (int k = 0; k < TAPS; k++)
+        sum += weights[k];
+#pragma unroll
+    for (int k = 0; k < TAPS; k++)
+        weights[k] /= sum;
 #endif
 }

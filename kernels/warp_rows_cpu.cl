@@ -20,11 +20,7 @@
  * Grid: x counts vecs of dst, y rows, z groups of PLANES planes. */
 #include "warp.h"
 
-#ifndef PLANES
-#define PLANES 1
-#endif
-
-/* Bounds of the columns and rows that a work-item needs. The limits of warp_follows_rows() of src/filters/warp.c are widest for
+/* Bounds of the columns and rows that a work-item needs. The limits in src/filters/warp.c are widest for
  * one plane: columns are at most 16 lanes + 8 (last_shift) + 5 (TAPS - 1), rows at most 12 (bottom - top) + 6 (TAPS). */
 #define TILE_COLUMNS 32
 #define TILE_ROWS    20
@@ -94,31 +90,6 @@ INLINE int16 find_missing(const struct positions at, const struct geometry src_a
     /* Comparisons that are true are -1. */
     const int16 x = at.x + at.shift + LANE_NUMBERS - (at.fraction_x >= 0.5f), y = at.top + at.row - (at.fraction_y >= 0.5f);
     return (x < 0) | (x >= src_at.width) | (y < 0) | (y >= src_at.height);
-}
-
-/* Computes the weights of the TAPS samples along an axis. */
-INLINE void find_weights(vec *weights, const struct warp *warp, vec fraction)
-{
-#if TAPS == 4
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        weights[k] = mad(mad(mad(warp->cubic[3][k], fraction, (vec)(warp->cubic[2][k])), fraction, (vec)(warp->cubic[1][k])),
-                         fraction, (vec)(warp->cubic[0][k]));
-#elif TAPS == 2
-    weights[0] = 1 - fraction;
-    weights[1] = fraction;
-#else
-    const vec first = 1 - TAPS / 2 - fraction;
-    vec sum = 0.0f;
-#pragma unroll
-    for (int k = 0; k < TAPS; k++) {
-        weights[k] = weigh(warp, fabs(k + first));
-        sum += weights[k];
-    }
-#pragma unroll
-    for (int k = 0; k < TAPS; k++)
-        weights[k] /= sum;
-#endif
 }
 
 /* Returns the smallest lane. */
