@@ -66,37 +66,6 @@ static struct sample_conversion describe_conversion(const struct conversion *con
                                       .table_step = CURVE_TABLE_SIZE};
 }
 
-/* Returns the arguments of the kernel `unpack`. The transfer curve and the range apply to colour that is not
- * multiplied by alpha, so premultiplied colour is divided first:
- *
- *     the file's colour   curve or range   steps
- *     premultiplied       yes              divide, multiply
- *     premultiplied       no               none
- *     not premultiplied   yes or no        multiply
- *
- * Colour is multiplied only if the chain needs it (conversion->multiply). */
-static struct sample_conversion describe_unpacking(const struct conversion *conversion)
-{
-    struct sample_conversion arguments = describe_conversion(conversion);
-    arguments.unit = 1 / arguments.unit; /* `unpack` multiplies samples by it, `pack` values */
-    arguments.divide =
-        conversion->alpha && conversion->premultiplied && (conversion->linear || conversion->has_range);
-    arguments.multiply =
-        arguments.divide || (conversion->alpha && conversion->multiply && !conversion->premultiplied);
-    arguments.opponent = conversion->opponent_in;
-    return arguments;
-}
-
-/* Returns the arguments of the kernel `pack`. */
-static struct sample_conversion describe_packing(const struct conversion *conversion)
-{
-    struct sample_conversion arguments = describe_conversion(conversion);
-    arguments.divide = conversion->alpha && (conversion->multiply || conversion->premultiplied);
-    arguments.flushes_alpha = conversion->alpha && conversion->flushes_alpha;
-    arguments.opponent = conversion->opponent_out;
-    return arguments;
-}
-
 void conversion_set_curves(struct conversion *conversion, const struct shape *shape)
 {
     const struct colour_space *space = shape->space != NULL ? shape_space(shape) : NULL;
@@ -210,11 +179,26 @@ static struct kernel_launch make_work(const struct run *run, const char *kernel,
     return work;
 }
 
+/* The transfer curve and the range apply to colour that is not multiplied by alpha, so premultiplied colour
+ * is divided first:
+ *
+ *     the file's colour   curve or range   steps
+ *     premultiplied       yes              divide, multiply
+ *     premultiplied       no               none
+ *     not premultiplied   yes or no        multiply
+ *
+ * Colour is multiplied only if the chain needs it (conversion->multiply). */
 enum status unpack_columns(struct run *run, const struct raster *raster, int column,
                            const struct planes *planes, struct error *error)
 {
     const struct conversion *conversion = raster->conversion;
-    struct sample_conversion arguments = describe_unpacking(conversion);
+    struct sample_conversion arguments = describe_conversion(conversion);
+    arguments.unit = 1 / arguments.unit; /* `unpack` multiplies samples by it, `pack` values */
+    arguments.divide =
+        conversion->alpha && conversion->premultiplied && (conversion->linear || conversion->has_range);
+    arguments.multiply =
+        arguments.divide || (conversion->alpha && conversion->multiply && !conversion->premultiplied);
+    arguments.opponent = conversion->opponent_in;
     const cl_int bytes_a_pixel = (cl_int)raster->pixel, first = column;
     struct event_owner *owner = &run->device->event_log->owner;
     const struct event_owner caller = *owner;
@@ -233,7 +217,10 @@ enum status pack_columns(struct run *run, const struct planes *planes, struct co
                          const struct raster *raster, struct error *error)
 {
     const struct conversion *conversion = raster->conversion;
-    struct sample_conversion arguments = describe_packing(conversion);
+    struct sample_conversion arguments = describe_conversion(conversion);
+    arguments.divide = conversion->alpha && (conversion->multiply || conversion->premultiplied);
+    arguments.flushes_alpha = conversion->alpha && conversion->flushes_alpha;
+    arguments.opponent = conversion->opponent_out;
     const cl_int bytes_a_pixel = (cl_int)raster->pixel;
     struct event_owner *owner = &run->device->event_log->owner;
     const struct event_owner caller = *owner;
@@ -253,13 +240,12 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
                                 int first_row)
 {
     size_t bytes_a_pixel = sample_size(conversion->type) * (size_t)conversion->channels;
-    struct raster raster = {.memory = memory,
-                            .conversion = conversion,
-                            .pitch = (cl_int)(pitch / bytes_a_pixel), /* bytes to pixels */
-                            .first_row = first_row,
-                            .pixel = bytes_a_pixel,
-                            .sample = (int)conversion->type,
-                            .black = conversion->has_range ? conversion->low : 0,
-                            .white = conversion->has_range ? conversion->high : 1};
-    return raster;
+    return (struct raster){.memory = memory,
+                           .conversion = conversion,
+                           .pitch = (cl_int)(pitch / bytes_a_pixel), /* bytes to pixels */
+                           .first_row = first_row,
+                           .pixel = bytes_a_pixel,
+                           .sample = (int)conversion->type,
+                           .black = conversion->has_range ? conversion->low : 0,
+                           .white = conversion->has_range ? conversion->high : 1};
 }

@@ -39,16 +39,6 @@ static bool is_separator(char c)
     return c == ' ' || c == '\t' || c == ',' || c == '\r';
 }
 
-/* Fails at a text that is no number. The message mentions @FILE if it contains /, ; or :, which separate the
- * rows of a matrix in other programs. */
-static enum status reject_number(const char *text, struct error *error)
-{
-    const int length = (int)strcspn(text, " \t,\r\n");
-    const bool divides = strcspn(text, "/;:") < (size_t)length;
-    return fail(error, STATUS_USAGE, "'%.*s' is not a number%s", length, text,
-                divides ? "; write a matrix into a file, one row per line, and use @FILE" : "");
-}
-
 /* Appends the numbers of a text up to `stop`, '#', a newline or the end. Sets *end to that position. */
 static enum status kernel_scan(const char *text, char stop, struct number_list *numbers, const char **end,
                                struct error *error)
@@ -56,14 +46,20 @@ static enum status kernel_scan(const char *text, char stop, struct number_list *
     while (is_separator(*text))
         text++;
     while (*text && *text != stop && *text != '\n' && *text != '#') {
+        const int length = (int)strcspn(text, " \t,\r\n");
         const char *after = text;
         double value;
         if (!text_parse_real(&after, &value) || fabs(value) > FLT_MAX ||
             (*after && !is_separator(*after) && *after != stop && *after != '\n' && *after != '#'))
-            return reject_number(text, error);
-        void *grown = realloc(numbers->values, ((size_t)numbers->count + 1) * sizeof *numbers->values);
+            /* /, ; and : separate the rows of a matrix in other programs. */
+            return fail(error, STATUS_USAGE, "'%.*s' is not a number%s", length, text,
+                        strcspn(text, "/;:") < (size_t)length
+                            ? "; write a matrix into a file, one row per line, and use @FILE"
+                            : "");
+        double *grown =
+            array_grow(numbers->values, (size_t)numbers->count, sizeof value, "a convolution kernel", error);
         if (!grown)
-            return fail_memory(error, "out of memory for a convolution kernel");
+            return STATUS_FAILED;
         numbers->values = grown;
         numbers->values[numbers->count++] = value;
         for (text = after; is_separator(*text);)
@@ -187,34 +183,6 @@ static enum status make_kernel(const double *matrix, int width, int height, bool
     return kernel->matrix ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Reads a file, which fails beyond FILE_MAX, as for /dev/zero. Returns a text that the caller frees, or NULL
- * on failure. */
-static char *read_text(FILE *file, struct error *error)
-{
-    char *text = NULL;
-    size_t size = 0, capacity = 1 << 11;
-    do {
-        capacity *= 2;
-        char *grown = realloc(text, capacity);
-        if (!grown) {
-            fail_memory(error, "out of memory for a convolution kernel");
-            free(text);
-            return NULL;
-        }
-        text = grown;
-        size += fread(text + size, 1, capacity - size - 1, file);
-        text[size] = '\0';
-    } while (size == capacity - 1 && capacity < FILE_MAX);
-    if (!ferror(file) && size < capacity - 1 && !memchr(text, '\0', size))
-        return text;
-    if (ferror(file))
-        fail(error, STATUS_FAILED, "%s", strerror(errno));
-    else
-        fail(error, STATUS_FAILED, "is not a text of at most %d MiB", FILE_MAX >> 20);
-    free(text);
-    return NULL;
-}
-
 /* Parses the lines of a file. Skips empty lines and comments. */
 static enum status kernel_read_rows(const char *text, struct number_list *numbers, int *width, int *height,
                                     struct error *error)
@@ -246,8 +214,18 @@ enum status kernel_read(const char *path, bool normalize, struct kernel *kernel,
     FILE *file = fopen(path, "r");
     if (!file)
         return fail(error, STATUS_FAILED, "%s: %s", path, strerror(errno));
-    char *text = read_text(file, error);
-    enum status status = text ? kernel_read_rows(text, &numbers, &width, &height, error) : STATUS_FAILED;
+    char *text = allocate(FILE_MAX, "a convolution kernel", error);
+    enum status status = text ? STATUS_OK : STATUS_FAILED;
+    if (status == STATUS_OK) {
+        const size_t size = fread(text, 1, FILE_MAX - 1, file);
+        text[size] = '\0';
+        if (ferror(file))
+            status = fail(error, STATUS_FAILED, "%s", strerror(errno));
+        else if (size == FILE_MAX - 1 || memchr(text, '\0', size)) /* as for /dev/zero */
+            status = fail(error, STATUS_FAILED, "is not a text of at most %d MiB", FILE_MAX >> 20);
+    }
+    if (status == STATUS_OK)
+        status = kernel_read_rows(text, &numbers, &width, &height, error);
     if (status == STATUS_OK)
         status = kernel_check_size(width, height, error);
     if (status == STATUS_OK && numbers.values)

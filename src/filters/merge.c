@@ -144,18 +144,6 @@ enum status merge_base_finish(void *state, struct run *run, struct merge_result 
     return STATUS_OK;
 }
 
-/* Writes a pixel as floats, with colour that is not multiplied by alpha. */
-static void write_pixel(const struct merge_base *base, const double *pixel, bool is_covered, float *to)
-{
-    const size_t channels = base->channels, colours = channels - base->alpha;
-    const bool is_transparent = !is_covered && (base->alpha || base->adds_alpha);
-    const double alpha = base->alpha ? pixel[channels - 1] : 1;
-    for (size_t c = 0; c < colours; c++)
-        to[c] = (float)(is_transparent ? 0 : !is_covered ? (double)NAN : pixel[c] / alpha);
-    if (base->alpha || base->adds_alpha)
-        to[colours] = (float)(is_transparent ? 0 : alpha);
-}
-
 enum status merge_base_read(void *state,
                             enum status (*compute)(void *state, size_t first, size_t count, double *pixels,
                                                    struct error *error),
@@ -163,7 +151,7 @@ enum status merge_base_read(void *state,
 {
     struct merge_base *base = state;
     const size_t channels = base->channels, columns = base->columns;
-    const size_t out_channels = channels + base->adds_alpha;
+    const size_t colours = channels - base->alpha, out_channels = channels + base->adds_alpha;
     const size_t most = BLOCK_PIXELS > columns ? BLOCK_PIXELS / columns : 1; /* rows at once */
     if (!base->pixels)
         base->pixels = allocate(most * columns * channels * sizeof *base->pixels, "rows of a stack", error);
@@ -180,9 +168,17 @@ enum status merge_base_read(void *state,
             for (size_t i = 0; i < count * channels; i++)
                 *out++ = (float)base->pixels[i];
         }
-        for (size_t i = 0; status == STATUS_OK && base->counts && i < count; i++, out += out_channels)
-            write_pixel(base, base->pixels + i * channels,
-                        base->counts[first + i / columns * base->width + i % columns] > 0, out);
+        /* Otherwise colour is divided by alpha. */
+        for (size_t i = 0; status == STATUS_OK && base->counts && i < count; i++, out += out_channels) {
+            const double *pixel = base->pixels + i * channels;
+            const bool is_covered = base->counts[first + i / columns * base->width + i % columns] > 0;
+            const bool is_transparent = !is_covered && out_channels > colours;
+            const double alpha = base->alpha ? pixel[channels - 1] : 1;
+            for (size_t c = 0; c < colours; c++)
+                out[c] = (float)(is_transparent ? 0 : !is_covered ? (double)NAN : pixel[c] / alpha);
+            if (out_channels > colours)
+                out[colours] = (float)(is_transparent ? 0 : alpha);
+        }
         base->next_row += rows;
     }
     return status;

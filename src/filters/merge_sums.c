@@ -132,18 +132,6 @@ static void add_integers(const struct accumulators *sums, const void *samples, s
     }
 }
 
-/* Merges a pixel into its accumulators `to`; `earlier` pictures have been merged there before. */
-static void add_pixel(enum merge_method method, const double *pixel, size_t channels, uint32_t earlier,
-                      double *to)
-{
-    for (size_t c = 0; c < channels; c++) {
-        if (method == MERGE_MEAN || method == MERGE_SUM || earlier == 0)
-            to[c] += pixel[c];
-        else
-            to[c] = (pixel[c] > to[c]) == (method == MERGE_MAX) ? pixel[c] : to[c];
-    }
-}
-
 /* Fails if the integer sums would overflow with another picture. */
 static enum status check_count(const struct accumulators *sums, struct error *error)
 {
@@ -176,10 +164,17 @@ static enum status accumulators_add(void *state, struct run *run, const void *sa
         merge_values(base, samples, y * base->width, base->width, sums->row);
         for (size_t x = 0; x < base->width; x++) {
             uint32_t *count = base->counts ? base->counts + y * base->width + x : NULL;
-            if (count && !merge_covers(base, sums->row + x * base->channels))
+            const double *pixel = sums->row + x * base->channels;
+            double *to = sums->double_sums + y * row + x * base->channels;
+            if (count && !merge_covers(base, pixel))
                 continue;
-            add_pixel(sums->method, sums->row + x * base->channels, base->channels,
-                      count ? (*count)++ : base->pictures, sums->double_sums + y * row + x * base->channels);
+            const uint32_t earlier = count ? (*count)++ : base->pictures; /* pictures merged there */
+            for (size_t c = 0; c < base->channels; c++) {
+                if (sums->method == MERGE_MEAN || sums->method == MERGE_SUM || earlier == 0)
+                    to[c] += pixel[c];
+                else
+                    to[c] = (pixel[c] > to[c]) == (sums->method == MERGE_MAX) ? pixel[c] : to[c];
+            }
         }
     }
     base->pictures++;

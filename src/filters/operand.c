@@ -54,37 +54,15 @@ enum status operand_shape(const void *params, const struct shape *in, struct sha
     return STATUS_OK;
 }
 
-/* Converts a sample value to a value of the chain: light, if there is a `space`. */
-static float chain_value(double value, int channel, const struct image_info *info,
-                         const struct colour_space *space, const struct settings *settings)
-{
-    const double unit = sample_full_scale(info->type);
-    if (settings->range.given)
-        value = (value - settings->range.low / unit) / ((settings->range.high - settings->range.low) / unit);
-    return (float)(space ? colour_space_light(space, channel, value) : value);
-}
-
-/* Opens the space whose curves --linear inverts. *space is NULL if there is nothing to invert: without
- * --linear, or if samples are linear light already. */
-static enum status open_space(const struct image_info *info, const struct settings *settings,
-                              const struct colour_space **space, struct error *error)
-{
-    const int colours = info->channels - info->alpha;
-    *space = NULL;
-    if (!settings->linear)
-        return STATUS_OK;
-    enum status status = colour_space_of_file(&info->metadata, colours, space, error);
-    if (status == STATUS_OK && *space == NULL && !sample_is_float(info->type))
-        *space = colour_space_builtin(colours == 1 ? COLOUR_GRAY : COLOUR_SRGB);
-    return status;
-}
-
-/* Fills the planes from stored rows. `map` is the map from upright to stored pixels. */
+/* Fills the planes from stored rows with values of the chain: light, if there is a `space`. `map` is the map
+ * from upright to stored pixels. */
 static void fill_values(struct operand *operand, const struct image_info *info, const unsigned char *stored,
                         const struct affine *map, const struct colour_space *space,
                         const struct settings *settings)
 {
     const size_t channels = (size_t)info->channels;
+    const double unit = sample_full_scale(info->type);
+    const double low = settings->range.low / unit, span = (settings->range.high - settings->range.low) / unit;
     for (int y = 0; y < operand->height; y++)
         for (int x = 0; x < operand->width; x++) {
             const size_t column = (size_t)(map->xx * x + map->xy * y + map->x),
@@ -97,7 +75,8 @@ static void fill_values(struct operand *operand, const struct image_info *info, 
                 pixel[c] = alpha > 0 ? pixel[c] / alpha : 0;
             for (int c = 0; c < operand->colours; c++) {
                 const size_t row = (size_t)c * (size_t)operand->height + (size_t)y;
-                const float value = chain_value(pixel[c], c, info, space, settings);
+                const double sample = settings->range.given ? (pixel[c] - low) / span : pixel[c];
+                const float value = (float)(space ? colour_space_light(space, c, sample) : sample);
                 operand->values[row * operand->pitch + (size_t)x] = value;
                 operand->has_missing |= !isfinite(value);
             }
@@ -150,8 +129,13 @@ enum status operand_read(void *params, const struct settings *settings, struct e
         goto done;
     }
     stored = allocate(row_size(info) * info->height, operand->path, error);
-    if (!stored || open_space(info, settings, &space, error) != STATUS_OK ||
-        reader_read(reader, stored, row_size(info), info->height, error) != STATUS_OK)
+    /* The space whose curves --linear inverts, unless samples are linear light already. */
+    if (settings->linear &&
+        colour_space_of_file(&info->metadata, info->channels - info->alpha, &space, error) != STATUS_OK)
+        goto done;
+    if (settings->linear && space == NULL && !sample_is_float(info->type))
+        space = colour_space_builtin(operand->colours == 1 ? COLOUR_GRAY : COLOUR_SRGB);
+    if (!stored || reader_read(reader, stored, row_size(info), info->height, error) != STATUS_OK)
         goto done;
     operand->values = allocate_zeroed(count, sizeof *operand->values, operand->path, error);
     if (operand->values) {

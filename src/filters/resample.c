@@ -23,21 +23,6 @@ static const double radii[] = {
 
 enum { MAX_TAPS = 6 /* of a kernel that is not stretched */, MAX_CORNERS = MAX_TAPS * MAX_FACTOR };
 
-static double keys(double x)
-{
-    const double a = -0.5;
-    if (x < 1)
-        return ((a + 2) * x - (a + 3)) * x * x + 1;
-    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
-}
-
-static double cubic_spline(double x)
-{
-    if (x < 1)
-        return (4 - 6 * x * x + 3 * x * x * x) / 6;
-    return x < 2 ? (2 - x) * (2 - x) * (2 - x) / 6 : 0;
-}
-
 static double sinc(double x)
 {
     static const double PI = 3.14159265358979323846;
@@ -48,16 +33,20 @@ static double sinc(double x)
  * everywhere; resize_window limits it. */
 static double resize_kernel(const struct resize *by, double x)
 {
-    const double distance = fabs(x);
+    const double distance = fabs(x), a = -0.5; /* of the bicubic by Keys */
     switch (by->filter) {
     case RESIZE_LANCZOS:
         return distance < 3 ? sinc(distance) * sinc(distance / 3) : 0;
     case RESIZE_BICUBIC:
-        return keys(distance);
+        if (distance < 1)
+            return ((a + 2) * distance - (a + 3)) * distance * distance + 1;
+        return distance < 2 ? ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a : 0;
     case RESIZE_BILINEAR:
         return distance < 1 ? 1 - distance : 0;
     case RESIZE_BSPLINE:
-        return cubic_spline(distance);
+        if (distance < 1)
+            return (4 - 6 * distance * distance + 3 * distance * distance * distance) / 6;
+        return distance < 2 ? (2 - distance) * (2 - distance) * (2 - distance) / 6 : 0;
     case RESIZE_GAUSSIAN:
     case RESIZE_SLOPE:
         return exact_exp(-0.5 * x * x / (by->sigma * by->sigma));

@@ -20,18 +20,6 @@ enum status tiles_copy(struct run *run, const struct planes *src, struct interva
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(range), ARG(columns));
 }
 
-/* Returns the width of a tile without its halo. */
-static int tile_width(const struct run *run, const struct shape *image, bool whole)
-{
-    const int forced = run->device->environment->tile; /* columns; 0: not set */
-    const double values = (double)image->width * image->channels;
-    int tiles = forced > 0 ? ceil_div(image->width, forced) : (int)(values / TILE_VALUES + 0.5);
-    if (whole || tiles < 2 || image->images > 1 || !run_is_cpu(run))
-        return image->width;
-    int width = forced > 0 ? forced : ceil_div(image->width, tiles);
-    return ceil_div(width, TILE_UNIT) * TILE_UNIT;
-}
-
 /* Returns an image without planes, as wide as a tile with its halo. */
 static struct value tile_value(const struct value *image, const struct tile *tile)
 {
@@ -73,7 +61,12 @@ enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, 
                       struct value *out, struct error *error)
 {
     const struct shape *image = &in->shape;
-    const int width = tile_width(run, image, whole);
+    const int forced = run->device->environment->tile; /* columns; 0: not set */
+    const double values = (double)image->width * image->channels;
+    const int tiles = forced > 0 ? ceil_div(image->width, forced) : (int)(values / TILE_VALUES + 0.5);
+    int width = image->width; /* of a tile, without its halo */
+    if (!whole && tiles >= 2 && image->images == 1 && run_is_cpu(run))
+        width = ceil_div(forced > 0 ? forced : ceil_div(width, tiles), TILE_UNIT) * TILE_UNIT;
     /* Several tiles copy their columns into one output. A single tile allocates it itself. */
     enum status status = width < image->width && !out->raster ? run_output(run, out, error) : STATUS_OK;
     for (int begin = 0; status == STATUS_OK && begin < image->width; begin += width) {

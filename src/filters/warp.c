@@ -239,15 +239,6 @@ static size_t find_tile(struct steps *steps, const int *pixels, int taps, bool s
     return (size_t)steps->pitch * (size_t)steps->rows * (planes == 3 ? 4 : (size_t)planes) * sizeof(cl_float);
 }
 
-/* True if kernels/warp_rows_cpu.cl may be used: neighbours along x of the output come from few rows. For one
- * plane these are the bounds of its TILE_COLUMNS and TILE_ROWS, for more the slopes up to which it is the
- * faster kernel (RGB by 30 degrees: 1.1 times the time). */
-static bool warp_follows_rows(const struct affine *affine, int planes)
-{
-    return planes == 1 ? fabs(affine->xx - 1) <= 0.5 && fabs(affine->yx) <= 0.75
-                       : fabs(affine->xx - 1) <= 0.2 && fabs(affine->yx) <= 0.4;
-}
-
 enum status warp_image(struct run *run, const struct affine *affine, const struct warp_options *options,
                        const struct value *in, struct value *out, struct error *error)
 {
@@ -272,7 +263,11 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     if (run->memory == MEMORY_BUFFER)
         define(&work.defines, "PLANES", planes);
     work.depth /= planes;
-    const bool by_rows = warp_follows_rows(affine, planes) && !steps.copies && !shrinks;
+    /* kernels/warp_rows_cpu.cl is for neighbours along x that come from few rows. For one plane these are the
+     * bounds of its TILE_COLUMNS and TILE_ROWS, for more the slopes up to which it is the faster kernel (RGB
+     * by 30 degrees: 1.1 times the time). */
+    const bool by_rows = !steps.copies && !shrinks && fabs(affine->xx - 1) <= (planes == 1 ? 0.5 : 0.2) &&
+                         fabs(affine->yx) <= (planes == 1 ? 0.75 : 0.4);
     /* A dry run collects the programs of both ways, so that another angle compiles nothing. */
     if (run_is_cpu(run) && (by_rows || device_is_dry_run(run->device))) {
         struct kernel_launch rows = work;

@@ -30,38 +30,24 @@ enum {
 /* Luma of display values (ITU-R BT.601). */
 static const double RED = 0.299, GREEN = 0.587, BLUE = 0.114;
 
-/* Returns the luma of a pixel with three colours, otherwise its first channel. */
-static double luma(const double *pixel, int colours)
-{
-    return colours < 3 ? pixel[0] : RED * pixel[0] + GREEN * pixel[1] + BLUE * pixel[2];
-}
-
 /* Values above this magnitude, and NaN, get a weight of 0. So sums of squares fit a float. */
 static const double MAX_MAGNITUDE = 1e15;
 
-/* Converts `count` pixels, premultiplied if they have alpha. A value is the luma, divided by alpha; its
- * weight is alpha, clipped to 1, or 1 without alpha. Alpha below 0.001 counts as 0: the quotient would be
- * mostly rounding. */
+/* Converts `count` pixels, premultiplied if they have alpha. A value is the luma of three
+ * colours, otherwise the first channel, divided by alpha; its weight is alpha, clipped to 1, or 1 without
+ * alpha. Alpha below 0.001 counts as 0: the quotient would be mostly rounding. */
 static void set_values(const double *pixels, size_t channels, bool alpha, size_t count, float *values,
                        float *weights)
 {
     for (size_t i = 0; i < count; i++) {
         const double *pixel = pixels + i * channels;
         const double weight = alpha ? pixel[channels - 1] : 1;
-        const double value = luma(pixel, (int)channels - alpha) / weight;
+        const double luma =
+            channels - alpha < 3 ? pixel[0] : RED * pixel[0] + GREEN * pixel[1] + BLUE * pixel[2];
+        const double value = luma / weight;
         const bool is_usable = weight > 1e-3 && fabs(value) < MAX_MAGNITUDE;
         values[i] = is_usable ? (float)value : 0;
         weights[i] = is_usable ? (float)fmin(weight, 1) : 0;
-    }
-}
-
-/* Converts `count` pixels in linear light to display values, both premultiplied. */
-static void encode_pixels(double *pixels, size_t count, size_t channels, bool alpha)
-{
-    for (size_t i = 0; i < count; i++, pixels += channels) {
-        double weight = alpha ? pixels[channels - 1] : 1;
-        for (size_t c = 0; c < channels - alpha; c++)
-            pixels[c] = weight > 0 ? weight * exact_srgb(pixels[c] / weight) : 0;
     }
 }
 
@@ -84,8 +70,12 @@ static void convert_row(const struct image_info *info, bool linear, const void *
             for (size_t i = 0; i < count; i++)
                 for (size_t c = 0; c + 1 < channels; c++)
                     pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
-        if (linear)
-            encode_pixels(pixels, count, channels, info->alpha);
+        for (size_t i = 0; linear && i < count; i++) { /* to premultiplied display values */
+            double *pixel = pixels + i * channels;
+            const double weight = info->alpha ? pixel[channels - 1] : 1;
+            for (size_t c = 0; c < channels - info->alpha; c++)
+                pixel[c] = weight > 0 ? weight * exact_srgb(pixel[c] / weight) : 0;
+        }
         set_values(pixels, channels, info->alpha, count, values + x, weights + x);
     }
 }
@@ -154,7 +144,8 @@ static enum status next_row(struct halver *halver, int halvings, float *values, 
 }
 
 /* Prepares the halving of a file. `info` describes the upright picture. If it `needs_turn` the file is read
- * here, as its last row may be the first one of the upright picture. Call halver_free also on failure. */
+ * here, as its last row may be the first one of the upright picture. The caller frees the halver's memory,
+ * also on failure. */
 static enum status halver_make(struct halver *halver, struct reader *reader, const struct image_info *info,
                                bool needs_turn, int halvings, struct error *error)
 {
@@ -181,16 +172,6 @@ static enum status halver_make(struct halver *halver, struct reader *reader, con
         height = (height + 1) / 2;
     }
     return status;
-}
-
-static void halver_free(struct halver *halver)
-{
-    for (int i = 0; i < MAX_HALVINGS; i++) {
-        gray_plane_free(&halver->steps[i].row);
-        row_filter_free(&halver->steps[i].filter);
-    }
-    free(halver->samples);
-    free(halver->stored);
 }
 
 enum status brightness_read(const char *path, int page, const struct settings *settings,
@@ -234,7 +215,12 @@ enum status brightness_read(const char *path, int page, const struct settings *s
             const size_t at = y * (size_t)gray->width;
             status = next_row(&halver, halvings, gray->values + at, gray->weights + at, error);
         }
-        halver_free(&halver);
+        for (int i = 0; i < halvings; i++) {
+            gray_plane_free(&halver.steps[i].row);
+            row_filter_free(&halver.steps[i].filter);
+        }
+        free(halver.samples);
+        free(halver.stored);
     }
     reader_close(reader);
     return status;

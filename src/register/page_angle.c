@@ -189,13 +189,6 @@ static int compare_doubles(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Returns the maximum of the parabola through three points, as an offset from the middle one, -0.5 to 0.5. */
-static double vertex(double before, double at, double after)
-{
-    const double bend = before - 2 * at + after;
-    return bend < 0 ? 0.5 * (before - after) / bend : 0;
-}
-
 /* Searches the angles from -max_angle to max_angle, then more finely around the best one. Compares its score
  * with the scores of all angles from -range to `range` to decide if the angle is clear. */
 static void search_angles(const struct strips *strips, double max_angle, double range, struct skew *skew)
@@ -243,7 +236,10 @@ static void search_angles(const struct strips *strips, double max_angle, double 
         peak = fine[i] > fine[peak] ? i : peak;
     }
     const bool is_inside = peak > 0 && peak < 2 * FINE_STEPS;
-    const double offset = is_inside ? vertex(fine[peak - 1], fine[peak], fine[peak + 1]) : 0;
+    /* The maximum of the parabola through three points, as an offset from the middle one, -0.5 to 0.5. */
+    const double before = is_inside ? fine[peak - 1] : 0, after = is_inside ? fine[peak + 1] : 0;
+    const double bend = before - 2 * fine[peak] + after;
+    const double offset = is_inside && bend < 0 ? 0.5 * (before - after) / bend : 0;
     skew->degrees = (best - half) * COARSE_STEP + (peak - FINE_STEPS + offset) * FINE_STEP;
     const double clarity = fabs(skew->degrees) < FINE_STEP ? MIN_CLARITY_LEVEL : MIN_CLARITY;
     skew->is_clear = is_inside && is_highest && best > begin && best + 1 < end && median > 0 &&

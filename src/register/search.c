@@ -102,12 +102,6 @@ static enum status canvas_make(struct canvas *canvas, const struct search *searc
     return STATUS_OK;
 }
 
-static void canvas_free(struct canvas *canvas)
-{
-    gray_plane_free(&canvas->detail);
-    free(canvas->weights);
-}
-
 /* Resamples the picture's detail onto the canvas and computes the summed-area tables. `affine` maps pixels of
  * the reference to the picture. */
 static void canvas_draw(struct canvas *canvas, const struct search *search, struct affine affine)
@@ -277,8 +271,10 @@ static enum status search_rotation(void *context, int index, struct error *error
     search->counts[index] = 0;
     if (status == STATUS_OK)
         search_scales(search, index, pair, plane, plane + 2 * count);
-    for (int i = 0; i < 2; i++)
-        canvas_free(&pair[i]);
+    for (int i = 0; i < 2; i++) {
+        gray_plane_free(&pair[i].detail);
+        free(pair[i].weights);
+    }
     free(plane);
     return status;
 }

@@ -43,24 +43,6 @@ const char *const edge_words[] = {"clamp", "mirror", "wrap", "zero"};
 
 /* ---------------------------------------------------------------- reading answers.txt */
 
-/* Sets *type to the sample type of that name. Returns false if there is no such type. */
-static bool find_type(const char *word, enum sample_type *type)
-{
-    for (*type = SAMPLE_UINT8; *type <= SAMPLE_INT32; ++*type)
-        if (strcmp(word, sample_name(*type)) == 0)
-            return true;
-    return false;
-}
-
-/* Sets *edge to the border rule of that name. Returns false if there is no such rule. */
-static bool find_edge(const char *word, enum edge *edge)
-{
-    for (*edge = EDGE_CLAMP; *edge <= EDGE_ZERO; ++*edge)
-        if (strcmp(word, edge_words[*edge]) == 0)
-            return true;
-    return false;
-}
-
 /* A test case is a line of fields with tabs between them ("-" for an empty one), then a line of answers
  * ("x" for a missing one). */
 bool test_case_next(const char **text, struct test_case *test_case)
@@ -73,10 +55,14 @@ bool test_case_next(const char **text, struct test_case *test_case)
                "%23[^\t]\t%95[^\t]\t%d\t%d\t%d\t%d\t%d\t%d\t%lf\t%15[^\t]\t%23[^\t]\t%23[^\t]\t%zu\n%n",
                test_case->stage, test_case->value, &test_case->width, &test_case->height,
                &test_case->channels, &test_case->alpha, &test_case->levels, &test_case->linear,
-               &test_case->exponent, edge, in, out, &test_case->stride, &used) < 13 ||
-        !find_edge(edge, &test_case->edge) || !find_type(in, &test_case->in) ||
-        !find_type(out, &test_case->out))
+               &test_case->exponent, edge, in, out, &test_case->stride, &used) < 13)
         return false;
+    while (test_case->edge < EDGE_ZERO && strcmp(edge, edge_words[test_case->edge]) != 0)
+        test_case->edge++;
+    while (test_case->in < SAMPLE_INT32 && strcmp(in, sample_name(test_case->in)) != 0)
+        test_case->in++;
+    while (test_case->out < SAMPLE_INT32 && strcmp(out, sample_name(test_case->out)) != 0)
+        test_case->out++;
     if (strcmp(test_case->stage, "-") == 0)
         test_case->stage[0] = '\0';
     if (strcmp(test_case->value, "-") == 0)

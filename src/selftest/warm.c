@@ -53,16 +53,6 @@ static int texture(int x, int y, int channel)
     return (x * x + 3 * y * y + x * y + 40 * channel) / 16 % 256;
 }
 
-/* Creates the texture in RGB as a PPM in memory; returns its descriptor. */
-static int make_reference(void)
-{
-    static unsigned char picture[32 + WIDTH * HEIGHT * 3];
-    const int header = snprintf((char *)picture, 32, "P6 %d %d 255\n", WIDTH, HEIGHT);
-    for (int i = 0; i < WIDTH * HEIGHT * 3; i++)
-        picture[header + i] = (unsigned char)texture(i / 3 % WIDTH, i / 3 / WIDTH, i % 3);
-    return memory_file(picture, (size_t)header + (size_t)WIDTH * HEIGHT * 3);
-}
-
 /* ---------------------------------------------------------------- parsing an example */
 
 /* Splits a command into words in place, as a shell does with blanks and double quotes. Returns their number.
@@ -272,7 +262,13 @@ static enum status warm_device(struct command *command, const char *name, FILE *
 {
     struct warming warming = {.settings = &command->settings, .out = out};
     struct worker *worker = &warming.worker;
-    const int files_in_memory[] = {memory_file(kernel, strlen(kernel)), make_reference()};
+    /* The texture in RGB as a PPM. */
+    static unsigned char picture[32 + WIDTH * HEIGHT * 3];
+    const int header = snprintf((char *)picture, 32, "P6 %d %d 255\n", WIDTH, HEIGHT);
+    for (int i = 0; i < WIDTH * HEIGHT * 3; i++)
+        picture[header + i] = (unsigned char)texture(i / 3 % WIDTH, i / 3 / WIDTH, i % 3);
+    const int files_in_memory[] = {memory_file(kernel, strlen(kernel)),
+                                   memory_file(picture, (size_t)header + (size_t)WIDTH * HEIGHT * 3)};
     const struct worker_context context = {.settings = &command->settings, .chain = &command->chain};
     worker_init(worker, &context, NULL, name);
     snprintf(warming.kernel, sizeof warming.kernel, "/proc/self/fd/%d", files_in_memory[0]);

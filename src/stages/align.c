@@ -410,17 +410,6 @@ static enum status align_find(struct run *run, const struct align *align, const 
     return status;
 }
 
-/* Writes the matrix with all digits, so that --warp @FILE gives the same samples. */
-static enum status align_write_matrix(const char *path, const struct affine *affine, struct error *error)
-{
-    FILE *file = aux_open(path, "the matrix", error);
-    if (!file)
-        return STATUS_FAILED;
-    fprintf(file, "%.17g %.17g %.17g\n%.17g %.17g %.17g\n", affine->xx, affine->xy, affine->x, affine->yx,
-            affine->yy, affine->y);
-    return aux_close(file, path, "the matrix", error);
-}
-
 /* Writes the matrices of a series: a line for each input, without numbers if it was left out. */
 static enum status align_end_series(const void *params, const struct input_series *series,
                                     struct error *error)
@@ -474,8 +463,15 @@ static enum status run_align(struct run *run, const void *params, const struct v
     if (exact_hypot(affine->xx, affine->xy) < 1.1 && exact_hypot(affine->yx, affine->yy) < 1.1)
         warping.antialias = false;
     status = warp_check("--align", affine, &warping, &out->shape, error);
-    if (status == STATUS_OK && align->matrix && !align->registrations && !device_is_dry_run(run->device))
-        status = align_write_matrix(align->matrix, affine, error);
+    if (status == STATUS_OK && align->matrix && !align->registrations && !device_is_dry_run(run->device)) {
+        /* All digits, so that --warp @FILE gives the same samples. */
+        FILE *file = aux_open(align->matrix, "the matrix", error);
+        if (!file)
+            return STATUS_FAILED;
+        fprintf(file, "%.17g %.17g %.17g\n%.17g %.17g %.17g\n", affine->xx, affine->xy, affine->x, affine->yx,
+                affine->yy, affine->y);
+        status = aux_close(file, align->matrix, "the matrix", error);
+    }
     return status == STATUS_OK ? warp_image(run, affine, &warping, in, out, error) : status;
 }
 

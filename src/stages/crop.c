@@ -106,21 +106,20 @@ static struct interval crop_rows(const void *params, const struct shape *in, str
     return (struct interval){out.begin + y, out.end + y};
 }
 
-/* True if the size is probably a ratio, as in --crop 16x9 of a photo. A square is probably meant as it is. */
-static bool crop_is_like_ratio(const struct crop *crop, const struct shape *in)
-{
-    enum { RATIO_MAX_SIDE = 21, SMALLEST_REDUCTION = 16 };
-    const struct length *width = &crop->box.width, *height = &crop->box.height;
-    return !crop->box.has_position && crop->box.ratio == 0 && !width->is_percent && !height->is_percent &&
-           width->number != height->number && fmax(width->number, height->number) <= RATIO_MAX_SIDE &&
-           fmin(in->width / width->number, in->height / height->number) >= SMALLEST_REDUCTION;
-}
-
 static enum status run_crop(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
+    /* Warn if the size is probably a ratio, as in --crop 16x9 of a photo. A square is probably meant as it
+     * is. */
+    enum { RATIO_MAX_SIDE = 21, SMALLEST_REDUCTION = 16 };
     const struct affine affine = crop_map(params, &in->shape);
-    for (int i = 0; i < in->shape.images && crop_is_like_ratio(params, &in->shape); i++)
+    const struct box *box = &((const struct crop *)params)->box;
+    const double width = box->width.number, height = box->height.number;
+    const bool is_like_ratio = !box->has_position && box->ratio == 0 && !box->width.is_percent &&
+                               !box->height.is_percent && width != height &&
+                               fmax(width, height) <= RATIO_MAX_SIDE &&
+                               fmin(in->shape.width / width, in->shape.height / height) >= SMALLEST_REDUCTION;
+    for (int i = 0; i < in->shape.images && is_like_ratio; i++)
         run_warn(run, i, "--crop WxH counts pixels; a ratio has a colon, as in 16:9");
     return move_image(run, &affine, in, out, error);
 }

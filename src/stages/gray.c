@@ -52,16 +52,6 @@ static enum status gray_shape(const void *params, const struct shape *in, struct
     return STATUS_OK;
 }
 
-/* Returns the luminances of the primaries of the file, or of sRGB. */
-static cl_float4 gray_luminance(const struct shape *shape)
-{
-    const struct colour_space *space = shape->space != NULL ? shape_space(shape) : NULL;
-    if (space == NULL)
-        return SRGB_LUMINANCE;
-    return (cl_float4){
-        {(cl_float)space->luminance[0], (cl_float)space->luminance[1], (cl_float)space->luminance[2], 0}};
-}
-
 static enum status run_gray(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
@@ -69,6 +59,7 @@ static enum status run_gray(struct run *run, const void *params, const struct va
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];
     const int what = ((const struct gray *)params)->what;
+    const struct colour_space *space = in->shape.space != NULL ? shape_space(&in->shape) : NULL;
     cl_float4 weights = {{0}}; /* of the input's channels */
     if ((in->shape.channels - in->shape.alpha) % 2 == 0)
         run_warn(run, 0, "--gray drops the last channel, which is neither a colour nor alpha");
@@ -76,8 +67,11 @@ static enum status run_gray(struct run *run, const void *params, const struct va
         weights.s[in->shape.channels - 1] = 1;
     else if (in->shape.channels - in->shape.alpha < 3)
         weights.s[0] = 1;
+    else if (what == REC709 && space == NULL)
+        weights = SRGB_LUMINANCE;
     else if (what == REC709)
-        weights = gray_luminance(&in->shape);
+        for (int c = 0; c < 3; c++)
+            weights.s[c] = (cl_float)space->luminance[c]; /* of the file's primaries */
     else if (what == MEAN)
         weights.s[0] = weights.s[1] = weights.s[2] = 1 / 3.0F;
     else

@@ -142,43 +142,32 @@ static enum status scale_shape(const void *params, const struct shape *in, struc
     return STATUS_OK;
 }
 
-/* Returns the axis of a side, at the positions of the full picture if the reader reduced it (`by` above 0).
- */
-static struct axis scale_axis(const struct scale *scale, int samples, int full, int by, double outside,
-                              enum edge edge)
+/* Returns the axis along x or y, at the positions of the full picture if the reader reduced it. */
+static struct axis scale_axis(const struct scale *scale, const struct shape *in, bool along_y, enum edge edge)
 {
     static const enum resize_filter filters[] = {[RESAMPLE_BICUBIC] = RESIZE_BICUBIC,
                                                  [RESAMPLE_BILINEAR] = RESIZE_BILINEAR,
                                                  [RESAMPLE_BSPLINE] = RESIZE_BSPLINE,
                                                  [RESAMPLE_NEAREST] = RESIZE_NEAREST,
                                                  [RESAMPLE_LANCZOS] = RESIZE_LANCZOS};
-    const int exponent = scale->exponent;
+    const int exponent = scale->exponent, samples = along_y ? in->height : in->width;
+    const struct shape full = shape_full(in);
     struct axis axis = {.samples = samples,
-                        .outputs = scale_side(full, exponent),
+                        .outputs = scale_side(along_y ? full.height : full.width, exponent),
                         .edge = edge,
                         .resize = {.filter = filters[scale->resampler],
                                    .from = exponent < 0 ? 1 << -exponent : 1,
                                    .to = exponent > 0 ? 1 << exponent : 1,
                                    .aliases = !scale->antialias,
                                    .corners = scale->grid == GRID_CORNERS}};
-    axis_reduce(&axis, samples, by, outside);
+    axis_reduce(&axis, samples, in->reduced.factor, along_y ? in->reduced.top : in->reduced.left);
     return axis;
-}
-
-static struct axis scale_x(const void *params, const struct shape *in, enum edge edge)
-{
-    return scale_axis(params, in->width, shape_full(in).width, in->reduced.factor, in->reduced.left, edge);
-}
-
-static struct axis scale_y(const void *params, const struct shape *in, enum edge edge)
-{
-    return scale_axis(params, in->height, shape_full(in).height, in->reduced.factor, in->reduced.top, edge);
 }
 
 /* Returns the rows under the filter. Before clipping they do not depend on the border rule. */
 static struct interval scale_rows(const void *params, const struct shape *in, struct interval out)
 {
-    const struct axis axis = scale_y(params, in, EDGE_CLAMP);
+    const struct axis axis = scale_axis(params, in, true, EDGE_CLAMP);
     return axis_source_rows(&axis, out);
 }
 
@@ -195,7 +184,8 @@ static struct stage_caps scale_caps(const void *params)
 static enum status run_scale(struct run *run, const void *params, const struct value *in, struct value *out,
                              struct error *error)
 {
-    const struct axis x = scale_x(params, &in->shape, run->edge), y = scale_y(params, &in->shape, run->edge);
+    const struct axis x = scale_axis(params, &in->shape, false, run->edge),
+                      y = scale_axis(params, &in->shape, true, run->edge);
     return product_image(run, &x, &y, &epilogue_copy, in, out, error);
 }
 

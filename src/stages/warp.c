@@ -51,19 +51,17 @@ static enum status parse_numbers(const char *text, struct affine *affine, struct
 static enum status read_series(FILE *file, struct matrix *matrix, struct error *error)
 {
     char *line = NULL;
-    size_t size = 0, room = 0;
+    size_t size = 0;
     enum status status = STATUS_OK;
     for (ssize_t head = getline(&line, &size, file);
          head > 0 && status == STATUS_OK && getline(&line, &size, file) > 0;) {
-        if (matrix->count == room) {
-            room = room > 0 ? 2 * room : 64;
-            struct affine *grown = realloc(matrix->series, room * sizeof *grown);
-            if (!grown) {
-                status = fail_memory(error, "out of memory for the matrices of a series");
-                break;
-            }
-            matrix->series = grown;
+        struct affine *grown =
+            array_grow(matrix->series, matrix->count, sizeof *grown, "the matrices of a series", error);
+        if (!grown) {
+            status = STATUS_FAILED;
+            break;
         }
+        matrix->series = grown;
         /* "name",a,b,tx,c,d,ty,confidence; without a matrix, only name and confidence have text. */
         struct affine *map = &matrix->series[matrix->count++];
         char *numbers = strrchr(line, '"'), *confidence = strrchr(line, ',');

@@ -75,19 +75,6 @@ struct focus {
 
 /* ---------------------------------------------------------------- sums of subbands */
 
-/* Returns the variance of the noise of the brightness on a level, as weights use it. */
-static double brightness_variance(const struct focus *focus, int level)
-{
-    const float *sigma = focus->noise.sigma[level - 1];
-    double variance = (double)sigma[0] * (double)sigma[0];
-    if (shape_is_colour(&focus->whole) && focus->noise.is_separate)
-        variance = (variance + (double)sigma[1] * (double)sigma[1] + (double)sigma[2] * (double)sigma[2]) / 3;
-    if (isnan(focus->pictures->noise))
-        variance -= INVISIBLE_SIGMA * INVISIBLE_SIGMA;
-    const double least = fmax(MIN_SIGMA, MIN_SIGMA_OF_DETAIL * focus->pictures->detail);
-    return fmax(variance, least * least);
-}
-
 /* Adds a level of a picture to `rows` of the sums, which are allocated for the first picture. */
 static enum status add_level(struct focus *focus, bool is_first_picture, int level,
                              const struct planes *subbands, struct interval rows, struct error *error)
@@ -97,7 +84,15 @@ static enum status add_level(struct focus *focus, bool is_first_picture, int lev
     const int width = subbands->width, height = subbands->height;
     const struct interval own_rows = planes_rows(subbands);
     const cl_int is_first = is_first_picture, colours = shape_is_colour(&focus->whole) ? 3 : 1;
-    const double factor = 1 / (SOFTNESS * colours * WINDOW_SUM * brightness_variance(focus, level));
+    /* The variance of the noise of the brightness. */
+    const float *sigma = focus->noise.sigma[level - 1];
+    double variance = (double)sigma[0] * (double)sigma[0];
+    if (colours > 1 && focus->noise.is_separate)
+        variance = (variance + (double)sigma[1] * (double)sigma[1] + (double)sigma[2] * (double)sigma[2]) / 3;
+    if (isnan(focus->pictures->noise))
+        variance -= INVISIBLE_SIGMA * INVISIBLE_SIGMA;
+    const double least = fmax(MIN_SIGMA, MIN_SIGMA_OF_DETAIL * focus->pictures->detail);
+    const double factor = 1 / (SOFTNESS * colours * WINDOW_SUM * fmax(variance, least * least));
     const int exponent = ilogb(factor) / 2;
     const cl_float scale = (cl_float)ldexp(1, exponent), rest = (cl_float)ldexp(factor, -2 * exponent);
     enum status status = run_planes(run, width, height, own_rows, ORIENTATIONS, 1, &energies, error);

@@ -42,9 +42,9 @@ static enum status focus_add(void *state, struct run *run, const void *samples, 
     const size_t width = base->width, channels = base->channels;
     const size_t step = 1 + base->height / (CELLS * CELL_ROWS);
     struct focus_brightness *grown =
-        realloc(store->brightness, (base->pictures + 1) * sizeof *store->brightness);
+        array_grow(store->brightness, base->pictures, sizeof *grown, "the brightness of pictures", error);
     if (!grown)
-        return fail_memory(error, "out of memory for the brightness of pictures");
+        return STATUS_FAILED;
     store->brightness = grown;
     struct focus_brightness *brightness = &grown[base->pictures];
     *brightness = (struct focus_brightness){.factor = 1};
@@ -108,35 +108,6 @@ static double focus_ratio_of(const struct focus_brightness *first, const struct 
     const bool is_due_to_light = quartiles[2] <= MAX_SPREAD * quartiles[0] && quartiles[1] <= MAX_RATIO &&
                                  quartiles[1] * MAX_RATIO >= 1;
     return is_due_to_light && fabs(quartiles[1] - 1) > MIN_CHANGE ? quartiles[1] : 1;
-}
-
-/* Finds ratios and factors. Multiplied by its factor, each picture has the mean brightness of all. */
-static void focus_find_factors(const struct merge_store *store)
-{
-    const size_t pictures = store->base.pictures;
-    double mean = 0;
-    for (size_t i = 0; i < pictures; i++) {
-        store->brightness[i].ratio = focus_ratio_of(&store->brightness[0], &store->brightness[i]);
-        mean += store->brightness[i].ratio / (double)pictures;
-    }
-    for (size_t i = 0; i < pictures; i++)
-        store->brightness[i].factor = mean / store->brightness[i].ratio;
-}
-
-/* Finds the smoothest picture, which has the least detail after the factors are applied, and the largest
- * detail of any picture. */
-static void focus_find_detail(const struct merge_store *store, struct focus_pictures *pictures)
-{
-    double least = HUGE_VAL;
-    pictures->smoothest = 0; /* if no picture has neighbouring pixels */
-    for (int i = 0; i < (int)store->base.pictures; i++) {
-        const double detail = store->brightness[i].detail * store->brightness[i].factor;
-        if (detail < least) {
-            least = detail;
-            pictures->smoothest = i;
-        }
-        pictures->detail = fmax(pictures->detail, detail);
-    }
 }
 
 /* Reads `count` pixels of a picture from the file, from pixel `first` on. */
@@ -344,8 +315,23 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
     if (store->depth_path)
         store->depth_map =
             allocate(base->width * base->height * sizeof *store->depth_map, "the map of a stack", error);
-    focus_find_factors(store);
-    focus_find_detail(store, &pictures);
+    /* Find ratios and factors. Multiplied by its factor, each picture has the mean brightness of all. */
+    double mean = 0, least = HUGE_VAL;
+    for (size_t i = 0; i < base->pictures; i++) {
+        store->brightness[i].ratio = focus_ratio_of(&store->brightness[0], &store->brightness[i]);
+        mean += store->brightness[i].ratio / (double)base->pictures;
+    }
+    /* Find the smoothest picture, which has the least detail after the factors are applied, and the largest
+     * detail of any picture. Without neighbouring pixels it is the first picture. */
+    for (int i = 0; i < pictures.count; i++) {
+        store->brightness[i].factor = mean / store->brightness[i].ratio;
+        const double detail = store->brightness[i].detail * store->brightness[i].factor;
+        if (detail < least) {
+            least = detail;
+            pictures.smoothest = i;
+        }
+        pictures.detail = fmax(pictures.detail, detail);
+    }
     if (!store->sharp || (store->depth_path && !store->depth_map) ||
         focus_merge(run, &pictures, error) != STATUS_OK)
         return STATUS_FAILED;

@@ -175,25 +175,6 @@ static enum status opponent_level(struct run *run, const struct value *in, int l
     return opponent_colours(run, &in->shape, 1, images, false, subbands, converted, error);
 }
 
-/* Sets the noise to white noise of standard deviation `sigma` (full scale is 1). If it is NAN, estimates the
- * noise from the pyramid, whose colours are red, green and blue, and waits for the device. There is no image
- * in which clipped and constant pixels could be found, so all coefficients but those that are 0 count. */
-static enum status shrink_find_noise(struct run *run, double sigma, const struct value *in,
-                                     struct image_noise *images, struct error *error)
-{
-    const struct shape *shape = &in->shape;
-    cl_mem counters;
-    if (!isnan(sigma)) {
-        noise_white(shape, sigma, images);
-        return STATUS_OK;
-    }
-    enum status status = run_counters(run, noise_counters(shape), &counters, error);
-    for (int level = 1; status == STATUS_OK && level <= shape->levels; level++)
-        status = noise_count(run, shape, counters, level, &in->planes[level], false, NULL, NULL,
-                             rows_full(in->planes[level].height), error);
-    return status == STATUS_OK ? noise_find(run, shape, counters, images, error) : status;
-}
-
 /* Shrinks all levels: colour images in opponent colours, others plane by plane. Only two converted levels are
  * in memory at a time, children and parents, and not a second pyramid. */
 static enum status shrink_levels(struct run *run, const struct noise *noise, const struct image_noise *images,
@@ -236,9 +217,22 @@ enum status shrink_pyramid(struct run *run, double sigma, const struct value *in
                            struct error *error)
 {
     struct noise noise;
+    cl_mem counters;
     struct image_noise *images =
         allocate_zeroed((size_t)in->shape.images, sizeof *images, "the noise", error);
-    enum status status = images ? shrink_find_noise(run, sigma, in, images, error) : STATUS_FAILED;
+    enum status status = images ? STATUS_OK : STATUS_FAILED;
+    if (images && !isnan(sigma)) {
+        noise_white(&in->shape, sigma, images);
+    } else if (images) {
+        /* There is no image in which clipped and constant pixels could be found, so all coefficients but
+         * those that are 0 count. */
+        status = run_counters(run, noise_counters(&in->shape), &counters, error);
+        for (int level = 1; status == STATUS_OK && level <= in->shape.levels; level++)
+            status = noise_count(run, &in->shape, counters, level, &in->planes[level], false, NULL, NULL,
+                                 rows_full(in->planes[level].height), error);
+        if (status == STATUS_OK)
+            status = noise_find(run, &in->shape, counters, images, error);
+    }
     if (status == STATUS_OK)
         status = noise_set(run, &in->shape, images, 1, &noise, error);
     if (status == STATUS_OK)
