@@ -183,7 +183,7 @@ NOINLINE void convert_run(INPUT, OUTPUT, __global const float *restrict floats, 
         alpha[i] = 1.0f;                    /* samples have no alpha */
 #ifdef SAMPLE
         if (samples)
-            load_pixels(v[i], samples + PIXEL_NUMBER(samples, first_x + i * LANES, y, 0) * conversion.in, conversion.in);
+            load_pixels(v[i], samples + PIXEL_INDEX(samples, first_x + i * LANES, y, 0) * conversion.in, conversion.in);
         else
 #endif
             alpha[i] = load_colours(PLANES_ARG(src), first_x + i * LANES, y, z, conversion, v[i]);

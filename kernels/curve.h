@@ -4,6 +4,8 @@
  *
  *     table  is_mirrored | f(0) | f(2^-24) f(2^-24 (1 + 1/1024)) ... | f(2^-23) ... | ... f(2^16)
  *
+ * is_mirrored: 1 if the curve of negative values is the mirror image, 2 f(0) - f(-v); 0 if it is f(0).
+ *
  *   lanes  type of the values (raster.h); `ints` has an integer for each of them */
 #pragma once
 #include "exact.h"
@@ -35,8 +37,7 @@ static inline void gather_pairs(__global const float *p, ints i, lanes *low, lan
 }
 #endif
 
-/* Returns f(v). Values above 2^16 count as 2^16; infinity stays infinity if f rises between the last two entries. NaN stays NaN.
- * For v < 0 returns 2 f(0) - f(-v) if is_mirrored is 1, and f(0) if it is 0. */
+/* Returns f(v). Values above 2^16 count as 2^16; infinity stays infinity if f rises between the last two entries. NaN stays NaN. */
 static inline lanes curve_lookup(__global const float *table, lanes v)
 {
     const int first = 0x33800000, last = 0x477fffff; /* bits of 2^-24, and of the float below 2^16 */

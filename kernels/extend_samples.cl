@@ -42,8 +42,8 @@ __kernel void extend_samples(RASTER_IN(unit, src), RASTER_OUT(unit, dst), int un
         const bool beyond = source < 0 || source >= canvas.picture_height, is_fill = beyond && !canvas.uses_border;
         const int begin = is_fill ? right : clamp(canvas.x, left, right);
         const int end = is_fill ? right : clamp(canvas.x + canvas.picture_width, left, right);
-        __global const unit *row = src + PIXEL_NUMBER(src, 0, edge(source, canvas.picture_height), z) * units;
-        __global unit *to = dst + PIXEL_NUMBER(dst, 0, y, z) * units;
+        __global const unit *row = src + PIXEL_INDEX(src, 0, edge(source, canvas.picture_height), z) * units;
+        __global unit *to = dst + PIXEL_INDEX(dst, 0, y, z) * units;
         fill_pixels(to + (size_t)left * units, row, fill, canvas, left, begin, units);
         for (int x = begin; x < end; x++)
             copy_pixel(to + (size_t)x * units, row + (size_t)(x - canvas.x) * units, units);

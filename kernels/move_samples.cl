@@ -22,8 +22,8 @@ __kernel void move_samples(RASTER_IN(unit, src), RASTER_OUT(unit, dst), int unit
     const long step = (long)move.xx + (long)move.yx * src_pitch;
     for (int y = top; y < bottom; y++) {
         const int source_x = move.xx * left + move.xy * y + move.x0, source_y = move.yx * left + move.yy * y + move.y0;
-        __global const unit *from = src + PIXEL_NUMBER(src, source_x, source_y, z) * units;
-        __global unit *to = dst + PIXEL_NUMBER(dst, left, y, z) * units;
+        __global const unit *from = src + PIXEL_INDEX(src, source_x, source_y, z) * units;
+        __global unit *to = dst + PIXEL_INDEX(dst, left, y, z) * units;
         for (int x = left; x < right; x++, from += step * units, to += units)
             copy_pixel(to, from, units);
     }

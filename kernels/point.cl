@@ -19,7 +19,7 @@
 #else
 #define VALUES 4
 #endif
-#define REAL_LANES VALUES
+#define REAL_LANES VALUES /* what power.h calls them */
 #include "power.h"
 
 /* Computes factor * v + offset_fraction * full scale for all channels but alpha (-1: no alpha). z counts the planes of all
@@ -161,26 +161,25 @@ __kernel void combine(PLANES_IN(src), PLANES_OUT(dst), __global const float *res
 
 /* Layout of a histogram in 32-bit counters, the same as in src/filters/histogram.c:
  *
- *     0 ... BINS - 1    bins in ascending order of values: half of them below 0 (integers) or below the origin (floats)
- *     BINS              number of NaN and infinities
- *     BINS + 1          number of ignored values: transparent pixels, and lanes beyond the picture
- *     ORIGIN            the origin, a float (find_origin)
+ *     0 ... bins - 1    bins in ascending order of values: half of them below 0 (integers) or below the origin (floats)
+ *     bins              number of NaN and infinities
+ *     bins + 1          number of ignored values: transparent pixels, and lanes beyond the picture
+ *     bins + ORIGIN     the origin, a float (find_origin)
+ *     bins + SPACING    the next histogram
  *
- * The macros need a variable `floats`: not 0 if samples are floats. */
+ * `bins` is FLOAT_BINS or INTEGER_BINS, by the type of the samples. */
 #define LINEAR_BINS  (1 << 17) /* of integers, on either side of 0: up to 2 times full scale, 1/65535 each */
 #define DISTANT_BINS (1 << 15) /* of larger integers, on either side */
 #define INTEGER_BINS (2 * (LINEAR_BINS + DISTANT_BINS))
 #define FLOAT_BINS   (1 << 19)
-#define BINS         (floats ? FLOAT_BINS : INTEGER_BINS)
-#define ORIGIN       (BINS + 8)
-#define SPACING      (BINS + 16) /* from histogram to histogram */
+#define ORIGIN       8
+#define SPACING      16
 #define SHIFT        13 /* lowest bits of a float that its bin ignores */
 
 /* Sets the origin of each histogram of a float picture: the median of 31 samples of the first row. Bins near the origin
  * are the narrowest, so they separate samples that differ little. A work-item has one histogram. */
-__kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, int alpha)
+__kernel void find_origin(PLANES_IN(src), __global uint *counters, int histograms, int alpha)
 {
-    const int floats = 1; /* for the macros above */
     const int colour = get_global_id(0);
     float sorted[31];
     int count = 0;
@@ -204,7 +203,7 @@ __kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, i
             sorted[at] = sorted[at - 1];
         sorted[at] = sample;
     }
-    bins[colour * SPACING + ORIGIN] = as_uint(count > 0 ? sorted[count / 2] : 0.0f);
+    counters[colour * (FLOAT_BINS + SPACING) + FLOAT_BINS + ORIGIN] = as_uint(count > 0 ? sorted[count / 2] : 0.0f);
 }
 
 /* Returns true if any lane is true. */
@@ -227,39 +226,41 @@ static inline int any_lane(ints lanes)
  *                                           bins goes to the lower one */
 static inline ints find_bins(vec v, int floats)
 {
+    const int bins = floats ? FLOAT_BINS : INTEGER_BINS;
     const vec a = fabs(v);
     const ints is_distant = a >= 2.0f;
     ints bin = DISTANT_BINS + TO_INTS(mad(is_distant ? (vec)(0.0f) : v, 65535.0f, (vec)(LINEAR_BINS + 0.5f)));
     if (floats || any_lane(is_distant)) {
-        const int first = floats ? 0 : 0x40000000 /* bits of 2.0f */, count = floats ? BINS / 2 : DISTANT_BINS;
+        const int first = floats ? 0 : 0x40000000 /* bits of 2.0f */, count = floats ? bins / 2 : DISTANT_BINS;
         const ints rounding = v < 0.0f ? (ints)(1 << (SHIFT - 1)) : (ints)((1 << (SHIFT - 1)) - 1);
         const ints number = min((bits_of_float(a) - first + rounding) >> SHIFT, (ints)(count - 1));
-        const ints distant = v < 0.0f ? count - 1 - number : BINS - count + number;
+        const ints distant = v < 0.0f ? count - 1 - number : bins - count + number;
         bin = floats ? distant : is_distant ? distant : bin;
     }
-    return a < INFINITY ? bin : (ints)(BINS);
+    return a < INFINITY ? bin : (ints)(bins);
 }
 
-/* Adds the colours of rows [rows.x, rows.y), divided by alpha, to histograms. `histograms` is 1, for all colours together, or
- * the number of colours. There are `copies` copies of all histograms, which the host adds up; row n of the grid uses copy
- * n % copies. Grid: with LANES 16 one work-item per copy, which counts every `copies`-th row; otherwise one per vec. */
-__kernel void count_values(PLANES_IN(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha,
+/* Counts the colours of rows [rows.x, rows.y), divided by alpha. `histograms` is 1, for all colours together, or the number of
+ * colours. The counters are `copies` copies of these histograms, which the host adds up. Grid: a vec per work-item, in copy
+ * y % copies; with LANES 16 one work-item per copy, which counts every `copies`-th row. */
+__kernel void count_values(PLANES_IN(src), __global uint *counters, int2 rows, int copies, int histograms, int colours, int alpha,
                     int floats)
 {
     const size_t step_x = get_global_size(0) * LANES, step_y = get_global_size(1);
-    __global uint *copy = bins + (size_t)(get_global_id(1) % copies) * histograms * SPACING;
+    const int bins = floats ? FLOAT_BINS : INTEGER_BINS, spacing = bins + SPACING;
+    __global uint *copy = counters + (size_t)(get_global_id(1) % copies) * histograms * spacing;
 #ifdef IMAGES
     vec origin;
     for (int c = 0; c < 4; c++)
-        ((float *)&origin)[c] = as_float(bins[(c < histograms ? c : 0) * SPACING + ORIGIN]);
+        ((float *)&origin)[c] = as_float(counters[(c < histograms ? c : 0) * spacing + bins + ORIGIN]);
 #endif
     for (int y = rows.x + get_global_id(1); y < rows.y; y += step_y)
         for (int x = get_global_id(0) * LANES; x < src_at.width; x += step_x) {
 #ifdef IMAGES
-            const int planes = 1, valid = colours, next_plane = 0, next_value = histograms > 1 ? SPACING : 0;
+            const int planes = 1, valid = colours, next_plane = 0, next_value = histograms > 1 ? spacing : 0;
 #else
             const int planes = colours, valid = min(LANES, src_at.width - x);
-            const int next_plane = histograms > 1 ? SPACING : 0, next_value = 0;
+            const int next_plane = histograms > 1 ? spacing : 0, next_value = 0;
 #endif
             /* The first `valid` values of a vec are counted. Value i of plane z belongs to the histogram at
              * z * next_plane + i * next_value. */
@@ -271,15 +272,15 @@ __kernel void count_values(PLANES_IN(src), __global uint *bins, int2 rows, int c
                 if (alpha >= 0)
                     v /= full;
 #ifndef IMAGES
-                const float origin = as_float(bins[(histograms > 1 ? z : 0) * SPACING + ORIGIN]);
+                const float origin = as_float(counters[(histograms > 1 ? z : 0) * spacing + bins + ORIGIN]);
 #endif
-                found[z] = full > 0.0f ? find_bins(v - origin, floats) : (ints)(BINS + 1);
+                found[z] = full > 0.0f ? find_bins(v - origin, floats) : (ints)(bins + 1);
             }
-            /* Count the other values (lanes beyond the picture, channels that are not colours) as ignored, in counter BINS + 1
-             * of the plane's first histogram. */
+            /* The other values are lanes beyond the picture, or channels that are not colours. They are ignored: counted in the
+             * plane's first histogram, so i * next_value, which is added below, is subtracted. */
             for (int i = valid; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)
-                    bin[z * VALUES + i] = BINS + 1 - i * next_value;
+                    bin[z * VALUES + i] = bins + 1 - i * next_value;
             /* Alternate between planes: neighbours in a plane often increment the same counter, and each such increment waits
              * for the previous one. */
 #pragma unroll

@@ -8,8 +8,8 @@
 #pragma once
 #include "edge.h"
 
-/* Added to the integers of DEFINE_KEYS, so that -infinity has key 0. NaN with the sign bit set are below it and wrap around
- * to the largest keys. */
+/* Added to the integers of DEFINE_KEYS, so that -infinity has key 0. Below -infinity are the NaN with the sign bit set; their
+ * sums are negative, which as unsigned integers are the largest keys. */
 #define KEY_BIAS 0x7f800001u
 
 /* Defines the conversions of a type. Floats are sign and magnitude. Inverting the magnitude of the negative ones makes their

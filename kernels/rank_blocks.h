@@ -10,10 +10,9 @@
 #include "edge.h"
 
 #define MAX_VALUE 255
-#define STEP      (1.0f / MAX_VALUE) /* the factor of unpacking (samples.cl), so 8-bit samples are exact multiples */
+#define STEP      (1.0f / MAX_VALUE) /* planes of 8-bit samples have multiples of it, exactly: samples.cl multiplies by it */
 
-/* The filter. The output is the value at index `rank` of the window's sorted values. An array `reach` has the shape of a
- * disc: reach[k] is the half width of the row at distance k from its middle, and the half height of the column there. */
+/* The filter. The output is the value at index `rank` of the window's sorted values. */
 struct ranking {
     int radius, rank;
     int column_bytes;  /* bytes of block.memory per column */
@@ -58,7 +57,7 @@ static inline bool copy_values(const struct block *block, INPUT, int channels, _
             values[i] = number;
         }
     } else {
-        __global const uchar *p = samples + PIXEL_NUMBER(samples, x, row, block->z / channels) * channels + block->z % channels;
+        __global const uchar *p = samples + PIXEL_INDEX(samples, x, row, block->z / channels) * channels + block->z % channels;
         for (int i = 0; i < count; i++)
             values[i] = p[i * channels];
     }
@@ -95,7 +94,7 @@ static inline void store_value(const struct block *block, OUTPUT, int channels, 
 {
     const int x = block->x + i, y = block->y + j;
     if (raster)
-        raster[PIXEL_NUMBER(raster, x, y, block->z / channels) * channels + block->z % channels] = value;
+        raster[PIXEL_INDEX(raster, x, y, block->z / channels) * channels + block->z % channels] = value;
     else
         dst[offset(dst_at, x, y, block->z)] = value * STEP;
 }

@@ -29,13 +29,13 @@
 #endif
 
 enum {
-    TILE_ROWS = 48,  /* outputs of a tile along y. Of 32, 48 and 64, 32 is best at radius 5, 64 at 127 */
-    THRESHOLDS = 8,  /* of a sweep, a bit each */
-    FEW_COLUMNS = 4, /* so few columns are finished value by value: another sweep costs more */
-    PLANES = 16,     /* bits of a counter: a disc has at most 50,671 values, and a counter grows by at most 256 a row */
-    COLUMNS = 8,     /* columns of the window that are added at once */
-    LOW_PLANES = 4,  /* lowest bits of a counter, which overflow when that many columns are added */
-    OVERFLOWS = 6    /* bits of the number of overflows in a row */
+    TILE_ROWS = 48,    /* outputs of a tile along y. Of 32, 48 and 64, 32 is best at radius 5, 64 at 127 */
+    THRESHOLDS = 8,    /* of a sweep, a bit each */
+    FEW_COLUMNS = 4,   /* so few columns are finished value by value: another sweep costs more */
+    COUNTER_BITS = 16, /* a disc has at most 50,671 values, and a counter grows by at most 256 a row */
+    COLUMNS = 8,       /* columns of the window that are added at once */
+    LOW_BITS = 4,      /* lowest bits of a counter, which overflow when that many columns are added */
+    OVERFLOWS = 6      /* bits of the number of overflows in a row */
 };
 
 /* A byte of each column of a tile. With char16 the loop of a sweep has twice as many instructions. */
@@ -62,7 +62,7 @@ struct window {
  * values that both enter and leave. */
 struct disc {
     int radius, rank, pitch;
-    int reach[MAX_RADIUS + 1]; /* struct ranking */
+    int reach[MAX_RADIUS + 1]; /* half width of the row at this distance from the middle; half height of the column */
     int columns, added[2][2 * (MAX_RADIUS + 1)], removed[2][2 * (MAX_RADIUS + 1)];
     bool is_used[MAX_VALUE + 1]; /* true for values that occur in the block */
 };
@@ -205,8 +205,8 @@ static inline void sweep(struct tile *tile, __global const uchar *at, const stru
 {
     const int rows = tile->unknown, *to_added = disc->added[direction > 0], *to_removed = disc->removed[direction > 0];
     const bytes base = tile->base;
-    bytes count[PLANES] = {0};
-    for (int i = 0; i < PLANES; i++)
+    bytes count[COUNTER_BITS] = {0};
+    for (int i = 0; i < COUNTER_BITS; i++)
         for (int t = 0; t < THRESHOLDS; t++)
             count[i] |= (tile->smaller[i / 8][t] >> (bytes)(i % 8) & (bytes)1) << (bytes)t;
     tile->lower = tile->higher = 0;
@@ -237,14 +237,14 @@ static inline void sweep(struct tile *tile, __global const uchar *at, const stru
         }
         bytes carry = 0;
 #pragma unroll
-        for (int i = LOW_PLANES; i < PLANES; i++)
-            carry = add_bits(&count[i], i < LOW_PLANES + OVERFLOWS ? overflows[i - LOW_PLANES] : (bytes)0, carry);
+        for (int i = LOW_BITS; i < COUNTER_BITS; i++)
+            carry = add_bits(&count[i], i < LOW_BITS + OVERFLOWS ? overflows[i - LOW_BITS] : (bytes)0, carry);
 
         /* Bits of the thresholds that the output is not below, then their number. */
         const int limit = disc->rank + j * disc->columns;
         bytes passed = 0xff;
 #pragma unroll
-        for (int i = 0; i < PLANES; i++)
+        for (int i = 0; i < COUNTER_BITS; i++)
             passed = limit >> i & 1 ? passed | ~count[i] : passed & ~count[i];
         passed -= passed >> (bytes)1 & (bytes)0x55;
         passed = (passed & (bytes)0x33) + (passed >> (bytes)2 & (bytes)0x33);

@@ -3,8 +3,8 @@
  * own key.
  *
  * A work-item computes a block of SEGMENT pixels in OUTPUTS rows. It copies the source rows to lines of keys in private
- * memory. The network computes sixteen even pixels and their odd neighbours at a time, so even and odd pixels have separate
- * lines:
+ * memory. The network computes sixteen even pixels and their right neighbours at a time, from vectors of every second pixel. So
+ * even and odd pixels have separate lines:
  *
  *     even pixels    | PAD | ... p-2 | p0 | p2 | p4 ... | PAD |
  *     odd pixels     | PAD | ... p-1 | p1 | p3 | p5 ... | PAD |
@@ -26,7 +26,7 @@
 
 #ifndef SAMPLE
 typedef uint key;
-typedef uint16 keys;
+typedef uint16 keys; /* of sixteen pixels */
 #define MAX_CHANNELS 1
 #elif SAMPLE == 0
 typedef uchar key;
@@ -79,24 +79,24 @@ struct __attribute__((packed)) unaligned_pixel {
 
 static inline keys load_sixteen_keys(INPUT, int x, int y, int z)
 {
-    return ((__global const struct unaligned *)(src + PIXEL_NUMBER(src, x, y, 0)))->k;
+    return ((__global const struct unaligned *)(src + PIXEL_INDEX(src, x, y, 0)))->k;
 }
 
 static inline void store_sixteen_keys(OUTPUT, int x, int y, int z, keys k)
 {
-    ((__global struct unaligned *)(dst + PIXEL_NUMBER(dst, x, y, 0)))->k = k;
+    ((__global struct unaligned *)(dst + PIXEL_INDEX(dst, x, y, 0)))->k = k;
 }
 
 static inline key load_key(INPUT, int x, int y, int channels, int c)
 {
-    return src[PIXEL_NUMBER(src, x, y, 0) * channels + c];
+    return src[PIXEL_INDEX(src, x, y, 0) * channels + c];
 }
 
 /* Copies `count` pixels of row y, from x on, to a line. The last one or two are copied key by key: the excess of a word may
  * be beyond the buffer. */
 INLINE void load_pixels(key line[2][LINE], INPUT, int x, int y, int channels, int count)
 {
-    __global const key *p = src + PIXEL_NUMBER(src, x, y, 0) * channels;
+    __global const key *p = src + PIXEL_INDEX(src, x, y, 0) * channels;
     key *even = pixel_at(line, 0, channels), *odd = pixel_at(line, 1, channels);
     int i = 0;
     for (; i < count - 2; i += 2, p += 2 * channels, even += channels, odd += channels) {
@@ -114,7 +114,7 @@ INLINE void load_pixels(key line[2][LINE], INPUT, int x, int y, int channels, in
  * overwrite pixels of another work-item. */
 INLINE void store_pixels(key line[2][LINE], OUTPUT, int x, int y, int channels, int count)
 {
-    __global key *p = dst + PIXEL_NUMBER(dst, x, y, 0) * channels;
+    __global key *p = dst + PIXEL_INDEX(dst, x, y, 0) * channels;
     const key *even = pixel_at(line, 0, channels), *odd = pixel_at(line, 1, channels);
     int i = 0;
     for (; i < count - 2; i += 2, p += 2 * channels, even += channels, odd += channels) {

@@ -7,20 +7,20 @@
 #include "planes.h"
 
 /* Parameters of a raster to read: samples, pixels per row with padding, first row in memory, rows of a raster. */
-#define RASTER_IN(sample, name) __global const sample *restrict name, int name##_pitch, int name##_row, int name##_rows
+#define RASTER_IN(type, name) __global const type *restrict name, int name##_pitch, int name##_row, int name##_rows
 #define RASTER_IN_ARG(name) name, name##_pitch, name##_row, name##_rows
 
 /* Parameters of a raster to write. In addition its width, and counters of clipped samples (count_clipped), which may be
  * NULL. */
-#define RASTER_OUT(sample, name)                                                                                       \
-    __global sample *restrict name, int name##_pitch, int name##_row, int name##_rows, int name##_width,               \
+#define RASTER_OUT(type, name)                                                                                         \
+    __global type *restrict name, int name##_pitch, int name##_row, int name##_rows, int name##_width,                 \
         __global uint *name##_clipped
 #define RASTER_OUT_ARG(name) name, name##_pitch, name##_row, name##_rows, name##_width, name##_clipped
 
-/* The index of pixel (x, y) of raster z in memory, in pixels. */
-#define PIXEL_NUMBER(name, x, y, z) (((size_t)(z) * name##_rows + (y) - name##_row) * name##_pitch + (x))
+/* The index of pixel (x, y) of raster z in memory, counted in pixels. */
+#define PIXEL_INDEX(name, x, y, z) (((size_t)(z) * name##_rows + (y) - name##_row) * name##_pitch + (x))
 
-/* Types and values of a work-item, for LANES 16 and 1:
+/* What a work-item computes with, 16 pixels or 1:
  *
  *   lanes         a float of each of LANES pixels
  *   mask          results of a comparison of lanes: -1 for true in vectors, 1 in scalars
@@ -63,7 +63,7 @@ typedef int mask;
 #define LANE_BITS(v)     as_uint(v)
 #define LANE_NUMBERS     0
 #define popcount_mask(t) (t)
-#define any_lane(t)        (t)
+#define any_lane(t)      (t)
 #endif
 
 #define COUNTED_ROWS 64 /* also in src/engine/transfer.c */

@@ -297,7 +297,7 @@ NOINLINE void unpack_run(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct
             return;
         const int type = TYPE_OF(conversion), channels = conversion.channels;
         lanes value[MAX_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
-        __global const uchar *p = raster + PIXEL_NUMBER(raster, x + column, y, z) * pixel_bytes;
+        __global const uchar *p = raster + PIXEL_INDEX(raster, x + column, y, z) * pixel_bytes;
 #pragma unroll UNROLLED
         for (int i = 0; i < MAX_CHANNELS; i++)
             if (i < channels)
@@ -356,7 +356,7 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
 #ifndef PLAIN
         from_chain(value, conversion, tables);
 #endif
-        __global uchar *p = raster + PIXEL_NUMBER(raster, to, y, z) * pixel_bytes;
+        __global uchar *p = raster + PIXEL_INDEX(raster, to, y, z) * pixel_bytes;
         /* Scales values of integer types and clamps them. Counts those that are clipped, and finite ones beyond half floats.
          * Stores samples by type, or as 32-bit words of a pixel each. */
         const bool is_integer = type != HALF && type != FLOAT;

@@ -12,8 +12,8 @@
  *     8-bit RGB in memory    r0 g0 b0 r1 | g1 b1 r2 g2 | b2 r3 g3 b3      three words, four pixels
  *     lanes of words[0]      r0 g0 b0 -- | r1 g1 b1 -- | r2 g2 b2 -- | r3 g3 b3 --
  *
- *   -DSAMPLE=n       0 uint8, 1 uint16
- *   -DREAD_SAMPLE=n  type of the input samples; the same as SAMPLE by default */
+ *   -DSAMPLE=n       type `sample` of the output: 0 uint8, 1 uint16
+ *   -DREAD_SAMPLE=n  type `read_sample` of the input; the same by default */
 #pragma once
 #include "raster.h"
 
@@ -178,5 +178,5 @@ static inline void store_pixels(RASTER_OUT(sample, raster), int x, int y, const 
 #else
         words[c / 2] |= quantise(value[c]) << (uint)(16 * (c & 1));
 #endif
-    store_words(raster + PIXEL_NUMBER(raster, x, y, 0) * channels, words, channels);
+    store_words(raster + PIXEL_INDEX(raster, x, y, 0) * channels, words, channels);
 }

@@ -25,7 +25,8 @@ struct accumulators {
     double *double_sums;
     double *row; /* values of a row; only with double_sums */
 
-    /* Rows of all pictures with a reader. Each lane adds every lanes-th picture, in a thread of the pool. */
+    /* A slice: some rows of all pictures that stay in their files. It is divided among the lanes, threads
+     * with sums of their own: lane i adds pictures i, i + lanes, ... */
     struct thread_pool threads;
     int max_lanes, lanes;          /* lanes 0: not open */
     uint32_t *slice_sums;          /* of each lane; in allocate_pages, as is slice_rows */
@@ -34,7 +35,7 @@ struct accumulators {
     size_t slice_begin, slice_end; /* first pixel of the slice, and first pixel after it */
 };
 
-/* Bytes that are widened at a time. */
+/* 8-bit samples that are converted to 16 bits at a time. */
 enum { BLOCK_SAMPLES = 1024 };
 
 /* Bytes that are read from a file at a time: few enough for the cache, and enough for disks with heads, which

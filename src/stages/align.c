@@ -16,10 +16,11 @@
  *     (key)   └─ map of 3 ─ third ◀─── map of 4 to 3 ─ fourth        map of 4 = map of 4 to 3 after map of 3
  *                          (next key)
  *
- * The first key is the first input. A picture that does not match the key well is also registered to the last
- * picture that was not left out. If that match is better, the last picture becomes the key. An input that
- * matches neither is left out. Registering each picture to the one before it added up errors: of 300 frames
- * of 320x240 that drift by 120 pixels, the last ones were 1.7 pixels off, with keys 0.1.
+ * The first key is the first input. A picture that does not match the key well is also registered to the
+ * picture before it. If that match is better, the picture before becomes the key. A picture that matches
+ * neither is left out, and no later one is registered to it. Registering each picture to the one before it
+ * added up errors: of 300 frames of 320x240 that drift by 120 pixels, the last ones were 1.7 pixels off, with
+ * keys 0.1.
  *
  * Registration compares display values, also with --linear. The warp then moves the chain's values.
  *

@@ -26,9 +26,9 @@ enum status dtcwt_forward(struct run *run, const struct value *in, const struct 
 enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *lowpass,
                                const struct dtcwt_rows *rows, struct value *out, struct error *error);
 
-/* A filter of subbands that the inverse applies to a strip of a level just before it reads it, from the
- * caches.
- * --denoise shrinks them so, which takes a third less memory than shrinking whole levels. */
+/* A filter of subbands. The inverse computes a level in strips: it filters the subbands of a strip, then
+ * reads the result while it is in the caches. --denoise shrinks subbands in this way, with a third less
+ * memory than for whole levels. */
 struct subband_filter {
     /* Computes `rows` of the subbands of a level of pyramid `in`, in scratch planes that the inverse
      * releases. `lowpass` is the level's, after the inverse of the coarser levels. */

@@ -4,11 +4,11 @@
  *
  * z are the coefficients of all pictures at one place, level and orientation. E is their energy, |z|^2 of the
  * brightness, plus the mean energy of all orientations, averaged over 3x3 with the weights 1 5 1; s is the
- * standard deviation of white noise that is as strong on the level (wavelet/noise.h), without half an 8-bit
- * count if it is an estimate. So without noise only the sharpest picture counts, and areas of noise alone are
- * averaged. All channels have the weights of the brightness. On levels 2 and 3, E also has the energies of
- * the finer level, of the 2x2 children of the same orientation. Levels above 4 and the lowpass have the mean
- * energy of level 4. So coarse levels follow the finer detail.
+ * noise of the level (wavelet/noise.h), as the standard deviation of white noise; if it was estimated, half
+ * an 8-bit count is subtracted. So without noise only the sharpest picture counts, and areas of noise alone
+ * are averaged. All channels have the weights of the brightness. On levels 2 and 3, E also has the energies
+ * of the finer level, of the 2x2 children of the same orientation. Levels above 4 and the lowpass have the
+ * mean energy of level 4. So coarse levels follow the finer detail.
  *
  * A. Forster et al., "Complex wavelets for extended depth-of-field", Microscopy Research and Technique 65
  * (2004), took the coefficient with the largest energy. docs/stacking.md compares methods. */
