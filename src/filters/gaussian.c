@@ -237,22 +237,6 @@ enum status gaussian_grid_begin(struct run *run, const void *params, const struc
                       &result->planes[1], error);
 }
 
-/* Finds the grid rows, in whole blocks, whose windows have rows of the part (*touched), and those whose
- * windows end in it (*complete). */
-static void find_grid_rows(const struct axis *axis, struct interval part, struct interval *touched,
-                           struct interval *complete)
-{
-    *touched = *complete = (struct interval){axis->outputs, 0};
-    for (int o = 0; o < axis->outputs; o += PRODUCT_ROWS) {
-        const struct interval block = interval_clip((struct interval){o, o + PRODUCT_ROWS}, axis->outputs),
-                              window = axis_inside_rows(axis, block);
-        if (window.begin < part.end && window.end > part.begin)
-            *touched = interval_union(*touched, block);
-        if (window.end <= part.end && window.end > part.begin)
-            *complete = interval_union(*complete, block);
-    }
-}
-
 /* result->planes[2] has the sums of the grid rows that earlier parts have begun. */
 enum status gaussian_grid_add(struct run *run, const void *params, const struct value *in,
                               struct interval part, struct analysis_result *result, struct error *error)
@@ -263,11 +247,21 @@ enum status gaussian_grid_add(struct run *run, const void *params, const struct 
     const struct planes *before = part.begin > 0 ? &result->planes[2] : src; /* src is not read */
     const cl_int2 range = {{part.begin, part.end}};
     struct coarse x, y;
-    struct interval touched, complete;
     struct planes sums;
     cl_mem table;
     coarse_axes(gaussian, in->shape.width, in->shape.height, run->edge, &x, &y);
-    find_grid_rows(&y.reduce, part, &touched, &complete);
+
+    /* Find the grid rows, in whole blocks, whose windows have rows of the part, and those whose windows end
+     * in it. */
+    struct interval touched = {y.reduce.outputs, 0}, complete = touched;
+    for (int o = 0; o < y.reduce.outputs; o += PRODUCT_ROWS) {
+        const struct interval block = interval_clip((struct interval){o, o + PRODUCT_ROWS}, y.reduce.outputs),
+                              window = axis_inside_rows(&y.reduce, block);
+        if (window.begin < part.end && window.end > part.begin)
+            touched = interval_union(touched, block);
+        if (window.end <= part.end && window.end > part.begin)
+            complete = interval_union(complete, block);
+    }
 
     /* Add the part. */
     if (axis_table(run, &y.reduce, (struct blocking){PRODUCT_ROWS, 1, false}, &table, error) != STATUS_OK ||

@@ -183,39 +183,14 @@ void histogram_ends(const struct histogram *histogram, double percent, float fou
     found[1] = (float)histogram_value(histogram, high);
 }
 
-/* Reads histogram `index` of `histograms`: adds up its copies in `sums`, which has an element for each bin.
- * `counts` is scratch of bins + 1 words. Adds the number of NaN and infinities to *missing. */
-static enum status histogram_read(struct run *run, const struct shape *shape, cl_mem counters, int index,
-                                  int histograms, cl_uint *counts, uint64_t *sums,
-                                  struct histogram *histogram, uint64_t *missing, struct error *error)
-{
-    const int bins = bin_count(shape);
-    memset(sums, 0, (size_t)bins * sizeof *sums);
-    *histogram = (struct histogram){.counts = sums, .bins = bins, .is_float = counts_floats(shape)};
-    for (int i = index; i < histograms * histogram_copies(shape); i += histograms) {
-        const size_t first = (size_t)i * (size_t)histogram_spacing(shape);
-        if (words_read(run->device, counters, first, (size_t)bins + 1, counts, true, error) != STATUS_OK)
-            return STATUS_FAILED;
-        *missing += counts[bins];
-        for (int bin = 0; bin < bins; bin++) {
-            sums[bin] += counts[bin];
-            histogram->total += counts[bin];
-        }
-    }
-    return words_read(run->device, counters,
-                      (size_t)index * (size_t)histogram_spacing(shape) + (size_t)bins + ORIGIN, 1,
-                      &histogram->origin, true, error);
-}
-
 /* Waits for the counts and searches all histograms. */
 static enum status histogram_end(struct run *run, const void *params, const struct shape *shape,
                                  struct analysis_result *result, struct error *error)
 {
     const struct histogram_search_params *search = params;
     const int count = histogram_count(search, shape);
-    const size_t bins = (size_t)bin_count(shape);
+    const size_t bins = (size_t)bin_count(shape), spacing = (size_t)histogram_spacing(shape);
     float *found = result->numbers;
-    struct histogram histogram;
     uint64_t missing = 0;
     if (device_is_dry_run(run->device))
         return STATUS_OK;
@@ -223,8 +198,21 @@ static enum status histogram_end(struct run *run, const void *params, const stru
     uint64_t *sums = allocate(bins * sizeof *sums, "a histogram", error);
     enum status status = counts && sums ? STATUS_OK : STATUS_FAILED;
     for (int i = 0; status == STATUS_OK && i < count; i++) {
-        status =
-            histogram_read(run, shape, result->words, i, count, counts, sums, &histogram, &missing, error);
+        /* Add up the copies of the histogram. */
+        struct histogram histogram = {.counts = sums, .bins = (int)bins, .is_float = counts_floats(shape)};
+        memset(sums, 0, bins * sizeof *sums);
+        for (int k = i; status == STATUS_OK && k < count * histogram_copies(shape); k += count) {
+            status =
+                words_read(run->device, result->words, (size_t)k * spacing, bins + 1, counts, true, error);
+            for (size_t bin = 0; status == STATUS_OK && bin < bins; bin++) {
+                sums[bin] += counts[bin];
+                histogram.total += counts[bin];
+            }
+            missing += status == STATUS_OK ? counts[bins] : 0;
+        }
+        if (status == STATUS_OK)
+            status = words_read(run->device, result->words, (size_t)i * spacing + bins + ORIGIN, 1,
+                                &histogram.origin, true, error);
         if (status == STATUS_OK)
             search->find(params, &histogram, found + 2 * i);
     }

@@ -163,43 +163,34 @@ double operand_mean(const struct operand *operand, int colour)
     return count > 0 ? sum / count : 0;
 }
 
-/* Copies rows of all colours to the device. */
-static enum status copy_rows(struct run *run, const struct operand *operand, struct interval rows,
-                             cl_mem *memory, struct error *error)
-{
-    const uint64_t values_and_rows[] = {operand->hash, (uint64_t)rows.begin, (uint64_t)rows.end};
-    const struct constant_key key = {"a second picture", values_and_rows, sizeof values_and_rows};
-    *memory = NULL;
-    if (device_is_dry_run(run->device) || constants_find(&run->constants, &key, memory))
-        return STATUS_OK;
-    const size_t size = (size_t)(rows.end - rows.begin) * operand->pitch, colours = (size_t)operand->colours;
-    float *values = allocate(colours * size * sizeof *values, "a part of the second picture", error);
-    if (!values)
-        return STATUS_FAILED;
-    for (size_t c = 0; c < colours; c++)
-        memcpy(values + c * size,
-               operand->values + (c * (size_t)operand->height + (size_t)rows.begin) * operand->pitch,
-               size * sizeof *values);
-    enum status status =
-        constants_add(&run->constants, run->device, &key, values, colours * size, memory, error);
-    free(values);
-    return status;
-}
-
 enum status operand_combine(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
     const struct operand *operand = params;
-    cl_mem memory;
+    cl_mem memory = NULL;
     enum status status = run_output(run, out, error);
-    if (status == STATUS_OK)
-        status = copy_rows(run, operand, out->rows, &memory, error);
+    /* Copy the rows of all colours to the device. */
+    const struct interval rows = out->rows;
+    const size_t size = (size_t)(rows.end - rows.begin) * operand->pitch, colours = (size_t)operand->colours;
+    const uint64_t values_and_rows[] = {operand->hash, (uint64_t)rows.begin, (uint64_t)rows.end};
+    const struct constant_key key = {"a second picture", values_and_rows, sizeof values_and_rows};
+    if (status == STATUS_OK && !device_is_dry_run(run->device) &&
+        !constants_find(&run->constants, &key, &memory)) {
+        float *values = allocate(colours * size * sizeof *values, "a part of the second picture", error);
+        for (size_t c = 0; values && c < colours; c++)
+            memcpy(values + c * size,
+                   operand->values + (c * (size_t)operand->height + (size_t)rows.begin) * operand->pitch,
+                   size * sizeof *values);
+        status =
+            values ? constants_add(&run->constants, run->device, &key, values, colours * size, &memory, error)
+                   : STATUS_FAILED;
+        free(values);
+    }
     if (status != STATUS_OK)
         return status;
     const struct planes *dst = &out->planes[0];
     const cl_int alpha = shape_alpha(&out->shape), pitch = (cl_int)operand->pitch,
-                 plane = operand->colours > 1 ? pitch * (out->rows.end - out->rows.begin) : 0,
-                 product = operand->multiplies;
+                 plane = operand->colours > 1 ? (cl_int)size : 0, product = operand->multiplies;
     struct kernel_launch work = run_work(run, "point", "combine", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG_MEMORY(memory),
                   ARG(pitch), ARG(plane), ARG(product), ARG(alpha));

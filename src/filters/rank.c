@@ -134,10 +134,10 @@ static enum status rank_by_network(struct run *run, const struct rank *rank, cl_
     const struct geometry src_at = planes_geometry(&src), dst_at = planes_geometry(&dst);
     const cl_int channels = out->raster ? out->shape.channels : 1, radius = rank->radius;
     const bool is_cpu = run_is_cpu(run);
-    const int across = run->memory == MEMORY_IMAGE ? 2 : 1; /* outputs of a work-item of a GPU along x */
+    const int columns = run->memory == MEMORY_IMAGE ? 2 : 1; /* outputs of a work-item of a GPU along x */
     struct kernel_launch work =
         run_configured(run, is_cpu ? "rank_network_cpu" : "rank_network_gpu", &network, &dst);
-    work.width = is_cpu ? ceil_div(dst.width, SEGMENT) * CPU_LANES : ceil_div(dst.width, across);
+    work.width = is_cpu ? ceil_div(dst.width, SEGMENT) * CPU_LANES : ceil_div(dst.width, columns);
     work.height = ceil_div(dst.rows, work.config.outputs);
     work.calls_noinline = true;
     define(&work.defines, "OUTPUTS", work.config.outputs);
@@ -346,20 +346,6 @@ static enum status rank_planes(struct run *run, const struct rank *rank, cl_int 
     return rank_by_tiles(run, rank, alpha_channel, src, dst, &blocks, skipped, error);
 }
 
-/* Unpacks a raster to planes, ranks these and packs the result. */
-static enum status rank_unpacked(struct run *run, const struct rank *rank, const struct value *in,
-                                 const struct value *out, struct error *error)
-{
-    const struct planes src = value_planes(in), dst = value_planes(out);
-    struct value from = {.shape = in->shape, .rows = in->rows}, to = {.shape = out->shape, .rows = out->rows};
-    if (run_scratch_like(run, &src, planes_rows(&src), &from.planes[0], error) != STATUS_OK ||
-        run_scratch_like(run, &dst, planes_rows(&dst), &to.planes[0], error) != STATUS_OK ||
-        unpack_columns(run, in->raster, 0, &from.planes[0], error) != STATUS_OK ||
-        rank_planes(run, rank, -1, in->raster->sample != SAMPLE_UINT8, &from, &to, error) != STATUS_OK)
-        return STATUS_FAILED;
-    return pack_columns(run, &to.planes[0], (struct columns){.count = dst.width}, out->raster, error);
-}
-
 enum status rank_image(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error)
 {
@@ -374,7 +360,15 @@ enum status rank_image(struct run *run, const void *params, const struct value *
                    : STATUS_FAILED;
     if (is_small_median(rank))
         return rank_by_network(run, rank, -1, in, out, error);
-    return in->raster->sample == SAMPLE_UINT8 && !is_extreme(rank)
-               ? rank_by_histogram(run, rank, -1, in, out, &blocks, &skipped, error)
-               : rank_unpacked(run, rank, in, out, error);
+    if (in->raster->sample == SAMPLE_UINT8 && !is_extreme(rank))
+        return rank_by_histogram(run, rank, -1, in, out, &blocks, &skipped, error);
+    /* Unpack to planes, rank these and pack the result. */
+    const struct planes src = value_planes(in), dst = value_planes(out);
+    struct value from = {.shape = in->shape, .rows = in->rows}, to = {.shape = out->shape, .rows = out->rows};
+    if (run_scratch_like(run, &src, planes_rows(&src), &from.planes[0], error) != STATUS_OK ||
+        run_scratch_like(run, &dst, planes_rows(&dst), &to.planes[0], error) != STATUS_OK ||
+        unpack_columns(run, in->raster, 0, &from.planes[0], error) != STATUS_OK ||
+        rank_planes(run, rank, -1, in->raster->sample != SAMPLE_UINT8, &from, &to, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return pack_columns(run, &to.planes[0], (struct columns){.count = dst.width}, out->raster, error);
 }

@@ -33,7 +33,7 @@ static const struct kernel_configs warp_configs = {.kernel = "warp",
 enum { MAX_TILE = 32 << 10 };
 
 /* The same layout as struct warp of kernels/warp.h. */
-struct steps {
+struct warp_argument {
     cl_long xx, xy, x, yx, yy, y;
     cl_float cubic[4][4], near[4], far[4];
     cl_float stretch_x, stretch_y;
@@ -80,22 +80,6 @@ static void substitute(const double *p, double at, int sign, int column, cl_floa
     to[3][column] = (float)(sign * p[3]);
 }
 
-/* Stores the cubic of Mitchell and Netravali with parameters B and C. */
-static void set_cubic(struct steps *steps, double b, double c)
-{
-    const double near[] = {(6 - 2 * b) / 6, 0, (-18 + 12 * b + 6 * c) / 6, (12 - 9 * b - 6 * c) / 6};
-    const double far[] = {(8 * b + 24 * c) / 6, (-12 * b - 48 * c) / 6, (6 * b + 30 * c) / 6,
-                          (-b - 6 * c) / 6};
-    for (int i = 0; i < 4; i++) {
-        steps->near[i] = (float)near[i];
-        steps->far[i] = (float)far[i];
-    }
-    substitute(far, 1, 1, 0, steps->cubic);
-    substitute(near, 0, 1, 1, steps->cubic);
-    substitute(near, 1, -1, 2, steps->cubic);
-    substitute(far, 2, -1, 3, steps->cubic);
-}
-
 /* Returns the factor by which the filter is widened along a source axis, on which steps along x and y of the
  * output have lengths x and y. An output pixel is a parallelogram of the source, whose shear is ignored. */
 static double find_stretch(const struct warp_options *options, double x, double y)
@@ -111,25 +95,36 @@ static cl_long to_units(double value)
 }
 
 /* Computes the kernel's arguments, except for the tile. For copies, which round to the nearest pixel, half a
- * pixel is added to positions, and the kernel rounds down. Whole steps copy, too: samples of weight 0 may be
- * NaN. The B-spline smooths. */
-static struct steps find_steps(const struct affine *affine, const struct warp_options *options)
+ * pixel is added to positions, and the kernel rounds down. Moves by whole pixels copy, too, as samples of
+ * weight 0 may be NaN; but not with the B-spline, which smooths. */
+static struct warp_argument find_argument(const struct affine *affine, const struct warp_options *options)
 {
     const bool copies = is_copy(options) || (options->resampler != RESAMPLE_BSPLINE && warp_is_whole(affine));
     double half = copies ? 0.5 : 0;
-    struct steps steps = {.xx = to_units(affine->xx),
-                          .xy = to_units(affine->xy),
-                          .x = to_units(affine->x + half),
-                          .yx = to_units(affine->yx),
-                          .yy = to_units(affine->yy),
-                          .y = to_units(affine->y + half),
-                          .copies = copies};
-    const bool is_bspline = options->resampler == RESAMPLE_BSPLINE;
-    memcpy(steps.fill, options->fill, sizeof steps.fill);
-    set_cubic(&steps, is_bspline ? 1 : 0, is_bspline ? 0 : 0.5);
-    steps.stretch_x = (float)find_stretch(options, affine->xx, affine->xy);
-    steps.stretch_y = (float)find_stretch(options, affine->yx, affine->yy);
-    return steps;
+    struct warp_argument argument = {.xx = to_units(affine->xx),
+                                     .xy = to_units(affine->xy),
+                                     .x = to_units(affine->x + half),
+                                     .yx = to_units(affine->yx),
+                                     .yy = to_units(affine->yy),
+                                     .y = to_units(affine->y + half),
+                                     .copies = copies};
+    memcpy(argument.fill, options->fill, sizeof argument.fill);
+    /* The cubic of Mitchell and Netravali with parameters B and C. */
+    const double b = options->resampler == RESAMPLE_BSPLINE ? 1 : 0, c = b > 0 ? 0 : 0.5;
+    const double near[] = {(6 - 2 * b) / 6, 0, (-18 + 12 * b + 6 * c) / 6, (12 - 9 * b - 6 * c) / 6};
+    const double far[] = {(8 * b + 24 * c) / 6, (-12 * b - 48 * c) / 6, (6 * b + 30 * c) / 6,
+                          (-b - 6 * c) / 6};
+    for (int i = 0; i < 4; i++) {
+        argument.near[i] = (float)near[i];
+        argument.far[i] = (float)far[i];
+    }
+    substitute(far, 1, 1, 0, argument.cubic);
+    substitute(near, 0, 1, 1, argument.cubic);
+    substitute(near, 1, -1, 2, argument.cubic);
+    substitute(far, 2, -1, 3, argument.cubic);
+    argument.stretch_x = (float)find_stretch(options, affine->xx, affine->xy);
+    argument.stretch_y = (float)find_stretch(options, affine->yx, affine->yy);
+    return argument;
 }
 
 struct affine warp_chroma_map(const struct affine *luma, const struct chroma *chroma)
@@ -147,10 +142,10 @@ struct affine warp_chroma_map(const struct affine *luma, const struct chroma *ch
 
 bool warp_is_whole(const struct affine *affine)
 {
-    const bool steps = affine_swaps_axes(affine) ? fabs(affine->xy) == 1 && fabs(affine->yx) == 1
-                                                 : affine->xy == 0 && affine->yx == 0 &&
-                                                       fabs(affine->xx) == 1 && fabs(affine->yy) == 1;
-    return steps && affine->x == floor(affine->x) && affine->y == floor(affine->y);
+    const bool is_turn = affine_swaps_axes(affine) ? fabs(affine->xy) == 1 && fabs(affine->yx) == 1
+                                                   : affine->xy == 0 && affine->yx == 0 &&
+                                                         fabs(affine->xx) == 1 && fabs(affine->yy) == 1;
+    return is_turn && affine->x == floor(affine->x) && affine->y == floor(affine->y);
 }
 
 enum status warp_adapt_options_to_chroma(struct warp_options *options, const struct chroma *chroma,
@@ -197,15 +192,15 @@ struct interval warp_source_rows(const struct affine *affine, const struct warp_
                                  const struct shape *in, struct interval out)
 {
     /* The integers of the kernel, so that both arrive at the same rows. */
-    const struct steps steps = find_steps(affine, options);
-    const int reach = find_reach(count_taps(options), steps.stretch_y);
-    cl_long across = steps.yx * (width - 1), down = steps.yy * (out.end - 1 - out.begin);
-    cl_long low = steps.yy * out.begin + steps.y, high = low;
+    const struct warp_argument argument = find_argument(affine, options);
+    const int reach = find_reach(count_taps(options), argument.stretch_y);
+    cl_long across = argument.yx * (width - 1), down = argument.yy * (out.end - 1 - out.begin);
+    cl_long low = argument.yy * out.begin + argument.y, high = low;
     *(across < 0 ? &low : &high) += across;
     *(down < 0 ? &low : &high) += down;
     const int begin = (int)(low >> UNIT_BITS), last = (int)(high >> UNIT_BITS);
-    const struct interval window = steps.copies ? (struct interval){begin, last + 1}
-                                                : (struct interval){begin - reach + 1, last + reach + 1};
+    const struct interval window = argument.copies ? (struct interval){begin, last + 1}
+                                                   : (struct interval){begin - reach + 1, last + reach + 1};
     return options->outside == OUTSIDE_ZERO ? interval_clip(window, in->height) : window;
 }
 
@@ -228,15 +223,17 @@ static int find_span(cl_long across, cl_long down, const int *pixels, int reach,
 
 /* Computes the tile of the source that contains all samples of a group. Returns its size in bytes, with
  * `planes` planes. A stretched filter reads several samples along x at once, which rounds the columns up. */
-static size_t find_tile(struct steps *steps, const int *pixels, int taps, bool shrinks, int planes)
+static size_t find_tile(struct warp_argument *argument, const int *pixels, int taps, bool shrinks, int planes)
 {
-    int at_once = taps > 2 ? 8 : 4, reach_x = find_reach(taps, steps->stretch_x);
-    steps->columns = find_span(steps->xx, steps->xy, pixels, reach_x, &steps->left);
-    steps->rows = find_span(steps->yx, steps->yy, pixels, find_reach(taps, steps->stretch_y), &steps->top);
+    int at_once = taps > 2 ? 8 : 4, reach_x = find_reach(taps, argument->stretch_x);
+    argument->columns = find_span(argument->xx, argument->xy, pixels, reach_x, &argument->left);
+    argument->rows =
+        find_span(argument->yx, argument->yy, pixels, find_reach(taps, argument->stretch_y), &argument->top);
     if (shrinks)
-        steps->columns += ceil_div(2 * reach_x, at_once) * at_once - 2 * reach_x;
-    steps->pitch = (steps->columns + 7) / 8 * 8 + 3; /* rows begin at different banks of local memory */
-    return (size_t)steps->pitch * (size_t)steps->rows * (planes == 3 ? 4 : (size_t)planes) * sizeof(cl_float);
+        argument->columns += ceil_div(2 * reach_x, at_once) * at_once - 2 * reach_x;
+    argument->pitch = (argument->columns + 7) / 8 * 8 + 3; /* rows begin at different banks of local memory */
+    return (size_t)argument->pitch * (size_t)argument->rows * (planes == 3 ? 4 : (size_t)planes) *
+           sizeof(cl_float);
 }
 
 enum status warp_image(struct run *run, const struct affine *affine, const struct warp_options *options,
@@ -244,8 +241,8 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
 {
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct steps steps = find_steps(affine, options);
-    bool shrinks = steps.stretch_x > 1 || steps.stretch_y > 1;
+    struct warp_argument argument = find_argument(affine, options);
+    bool shrinks = argument.stretch_x > 1 || argument.stretch_y > 1;
     struct kernel_launch work =
         run_configured(run, "warp", shrinks ? &warp_shrinking_configs : &warp_configs, &out->planes[0]);
     const int planes = run->memory == MEMORY_BUFFER ? out->shape.channels : 1;
@@ -253,12 +250,12 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     const int *group = work.config.group;
     const int width = out->shape.width, height = out->shape.height,
               pixels[] = {group[0] < width ? group[0] : width, group[1] < height ? group[1] : height};
-    const size_t tile = find_tile(&steps, pixels, count_taps(options), shrinks, planes);
+    const size_t tile = find_tile(&argument, pixels, count_taps(options), shrinks, planes);
     work.vector_width = VECTOR_SCALAR;
-    steps.missing =
+    argument.missing =
         run->is_merged && options->outside == OUTSIDE_ZERO && !options->copies && !in->shape.alpha;
     if (options->outside == OUTSIDE_ZERO)
-        work.edge = steps.missing ? EDGE_CLAMP : EDGE_ZERO;
+        work.edge = argument.missing ? EDGE_CLAMP : EDGE_ZERO;
     define(&work.defines, "TAPS", count_taps(options));
     if (run->memory == MEMORY_BUFFER)
         define(&work.defines, "PLANES", planes);
@@ -266,7 +263,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     /* kernels/warp_rows_cpu.cl is for neighbours along x that come from few rows. For one plane these are the
      * bounds of its TILE_COLUMNS and TILE_ROWS, for more the slopes up to which it is the faster kernel (RGB
      * by 30 degrees: 1.1 times the time). */
-    const bool by_rows = !steps.copies && !shrinks && fabs(affine->xx - 1) <= (planes == 1 ? 0.5 : 0.2) &&
+    const bool by_rows = !argument.copies && !shrinks && fabs(affine->xx - 1) <= (planes == 1 ? 0.5 : 0.2) &&
                          fabs(affine->yx) <= (planes == 1 ? 0.75 : 0.4);
     /* A dry run collects the programs of both ways, so that another angle compiles nothing. */
     if (run_is_cpu(run) && (by_rows || device_is_dry_run(run->device))) {
@@ -277,17 +274,17 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
         rows.vector_width = VECTOR_FULL;
         rows.calls_noinline = true;
         const enum status status = LAUNCH(run->device, &rows, error, ARG_PLANES(&in->planes[0]),
-                                          ARG_PLANES(&out->planes[0]), ARG(steps));
+                                          ARG_PLANES(&out->planes[0]), ARG(argument));
         if (status != STATUS_OK || !device_is_dry_run(run->device))
             return status;
     }
     /* Images have a texture cache, copies read each sample once, and a large tile does not fit. */
-    if (run->memory == MEMORY_IMAGE || steps.copies || tile > MAX_TILE || tile > run->device->local_memory)
+    if (run->memory == MEMORY_IMAGE || argument.copies || tile > MAX_TILE || tile > run->device->local_memory)
         return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
-                      ARG(steps));
+                      ARG(argument));
     work.kernel = shrinks ? "warp_shrinking_tiled" : "warp_tiled";
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
-                  ARG(steps), ARG_LOCAL(tile));
+                  ARG(argument), ARG_LOCAL(tile));
 }
 
 /* ---------------------------------------------------------------- moves */

@@ -33,28 +33,12 @@ static const double RED = 0.299, GREEN = 0.587, BLUE = 0.114;
 /* Values above this magnitude, and NaN, get a weight of 0. So sums of squares fit a float. */
 static const double MAX_MAGNITUDE = 1e15;
 
-/* Converts `count` pixels, premultiplied if they have alpha. A value is the luma of three
- * colours, otherwise the first channel, divided by alpha; its weight is alpha, clipped to 1, or 1 without
- * alpha. Alpha below 0.001 counts as 0: the quotient would be mostly rounding. */
-static void set_values(const double *pixels, size_t channels, bool alpha, size_t count, float *values,
-                       float *weights)
-{
-    for (size_t i = 0; i < count; i++) {
-        const double *pixel = pixels + i * channels;
-        const double weight = alpha ? pixel[channels - 1] : 1;
-        const double luma =
-            channels - alpha < 3 ? pixel[0] : RED * pixel[0] + GREEN * pixel[1] + BLUE * pixel[2];
-        const double value = luma / weight;
-        const bool is_usable = weight > 1e-3 && fabs(value) < MAX_MAGNITUDE;
-        values[i] = is_usable ? (float)value : 0;
-        weights[i] = is_usable ? (float)fmin(weight, 1) : 0;
-    }
-}
-
 /* Pixels of a row that are converted at a time: 8 KB on the stack. */
 enum { PIXELS_AT_ONCE = 256 };
 
-/* Converts a row of samples. `linear`: they are linear light. */
+/* Converts a row of samples. `linear`: they are linear light. A value is the luma of three colours, otherwise
+ * the first channel, divided by alpha; its weight is alpha, clipped to 1, or 1 without alpha. Alpha below
+ * 0.001 counts as 0: the quotient would be mostly rounding. */
 static void convert_row(const struct image_info *info, bool linear, const void *row, float *values,
                         float *weights)
 {
@@ -76,7 +60,15 @@ static void convert_row(const struct image_info *info, bool linear, const void *
             for (size_t c = 0; c < channels - info->alpha; c++)
                 pixel[c] = weight > 0 ? weight * exact_srgb(pixel[c] / weight) : 0;
         }
-        set_values(pixels, channels, info->alpha, count, values + x, weights + x);
+        for (size_t i = 0; i < count; i++) {
+            const double *pixel = pixels + i * channels;
+            const double weight = info->alpha ? pixel[channels - 1] : 1;
+            const double luma =
+                channels - info->alpha < 3 ? pixel[0] : RED * pixel[0] + GREEN * pixel[1] + BLUE * pixel[2];
+            const bool is_usable = weight > 1e-3 && fabs(luma / weight) < MAX_MAGNITUDE;
+            values[x + i] = is_usable ? (float)(luma / weight) : 0;
+            weights[x + i] = is_usable ? (float)fmin(weight, 1) : 0;
+        }
     }
 }
 
@@ -228,25 +220,6 @@ enum status brightness_read(const char *path, int page, const struct settings *s
 
 /* ---------------------------------------------------------------- images on the device */
 
-/* Reduces an image on the device by a triangle two result pixels wide: nearly the filter of brightness_read.
- */
-static enum status reduce_image(struct run *run, const struct value *image, int reduction,
-                                struct value *small, struct error *error)
-{
-    const struct resize by = {.filter = RESIZE_BILINEAR, .from = reduction, .to = 1};
-    struct axis x = {.samples = image->shape.width,
-                     .outputs = ceil_div(image->shape.width, reduction),
-                     .edge = run->edge,
-                     .resize = by},
-                y = x;
-    y.samples = image->shape.height;
-    y.outputs = ceil_div(image->shape.height, reduction);
-    *small = (struct value){.shape = image->shape, .rows = rows_full(y.outputs)};
-    small->shape.width = x.outputs;
-    small->shape.height = y.outputs;
-    return product_image(run, &x, &y, &epilogue_copy, image, small, error);
-}
-
 /* An image in host memory: planes one after the other, or texels of four channels. */
 struct download {
     const float *samples;
@@ -308,7 +281,22 @@ enum status brightness_fetch(struct run *run, struct thread_pool *workers, const
                              int reduction, bool linear, struct gray_plane *gray, struct error *error)
 {
     struct value small = {.shape = image->shape};
-    enum status status = reduction > 1 ? reduce_image(run, image, reduction, &small, error) : STATUS_OK;
+    enum status status = STATUS_OK;
+    if (reduction > 1) {
+        /* A triangle two result pixels wide: nearly the filter of brightness_read. */
+        const struct resize by = {.filter = RESIZE_BILINEAR, .from = reduction, .to = 1};
+        struct axis x = {.samples = image->shape.width,
+                         .outputs = ceil_div(image->shape.width, reduction),
+                         .edge = run->edge,
+                         .resize = by},
+                    y = x;
+        y.samples = image->shape.height;
+        y.outputs = ceil_div(image->shape.height, reduction);
+        small.rows = rows_full(y.outputs);
+        small.shape.width = x.outputs;
+        small.shape.height = y.outputs;
+        status = product_image(run, &x, &y, &epilogue_copy, image, &small, error);
+    }
     const struct planes *planes = reduction > 1 ? &small.planes[0] : &image->planes[0];
     if (status == STATUS_OK && !device_is_dry_run(run->device)) {
         status = gray_plane_make(gray, planes->width, planes->rows, error);

@@ -379,17 +379,6 @@ static bool solve(struct equations *equations, int n)
     return true;
 }
 
-/* Returns the inverse of a map. */
-static struct affine invert(const struct affine *a)
-{
-    double determinant = a->xx * a->yy - a->xy * a->yx;
-    struct affine inverse = {a->yy / determinant,  -a->xy / determinant, 0,
-                             -a->yx / determinant, a->xx / determinant,  0};
-    inverse.x = -(inverse.xx * a->x + inverse.xy * a->y);
-    inverse.y = -(inverse.yx * a->x + inverse.yy * a->y);
-    return inverse;
-}
-
 /* Returns the solution d as a map of the level's pixels. *moved is a bound of the motion of a corner, in
  * pixels. */
 static struct affine find_motion(enum model model, const struct frame *frame, const double *d, double *moved)
@@ -489,7 +478,12 @@ static void take_steps(struct refiner *refiner, int steps, double enough)
             return;
         }
         /* W becomes W after the inverse of the motion, in pixels of the level. */
-        struct affine back = invert(&motion), here = level_from_whole(reference, match->affine);
+        const double determinant = motion.xx * motion.yy - motion.xy * motion.yx;
+        struct affine back = {motion.yy / determinant,  -motion.xy / determinant, 0,
+                              -motion.yx / determinant, motion.xx / determinant,  0};
+        back.x = -(back.xx * motion.x + back.xy * motion.y);
+        back.y = -(back.yx * motion.x + back.yy * motion.y);
+        struct affine here = level_from_whole(reference, match->affine);
         match->affine = level_to_whole(reference, affine_then(&back, &here));
     }
 }

@@ -87,21 +87,6 @@ struct search {
     int counts[MAX_ROTATIONS]; /* number of matches of each rotation */
 };
 
-/* Allocates a canvas for one thread. The caller frees it, also on failure. */
-static enum status canvas_make(struct canvas *canvas, const struct search *search, struct error *error)
-{
-    const int width = search->fourier.width, height = search->fourier.height;
-    size_t sums = (size_t)(width + 1) * (size_t)(height + 1);
-    *canvas = (struct canvas){.max_count = search->max_peaks};
-    if (gray_plane_make(&canvas->detail, width, height, error) != STATUS_OK)
-        return STATUS_FAILED;
-    canvas->weights = allocate_zeroed(sums, 2 * sizeof *canvas->weights, "sums of brightness", error);
-    if (!canvas->weights)
-        return STATUS_FAILED;
-    canvas->squares = canvas->weights + sums;
-    return STATUS_OK;
-}
-
 /* Resamples the picture's detail onto the canvas and computes the summed-area tables. `affine` maps pixels of
  * the reference to the picture. */
 static void canvas_draw(struct canvas *canvas, const struct search *search, struct affine affine)
@@ -177,23 +162,6 @@ static void find_peaks(struct canvas *canvas, const struct search *search, const
         }
 }
 
-/* Correlates two canvases with the reference at once, as the real and the imaginary part of one plane. As the
- * reference is real, the parts stay separate. Stores the correlations in `plane`; `spectrum` is scratch. */
-static void correlate_both(const struct search *search, const struct canvas *pair, float *plane,
-                           float *spectrum)
-{
-    const size_t count = (size_t)search->fourier.width * (size_t)search->fourier.height;
-    for (size_t i = 0; i < 2; i++)
-        memcpy(plane + i * count, pair[i].detail.values, count * sizeof *plane);
-    fourier_forward(&search->fourier, plane, spectrum);
-    for (size_t i = 0; i < count; i++) {
-        const float real = spectrum[i], imaginary = spectrum[count + i];
-        spectrum[i] = real * search->spectrum[i] - imaginary * search->spectrum[count + i];
-        spectrum[count + i] = real * search->spectrum[count + i] + imaginary * search->spectrum[i];
-    }
-    fourier_inverse(&search->fourier, spectrum, plane);
-}
-
 /* Returns the map from reference to picture that rotates by `rotation` steps, scales by `scale` steps, and
  * maps the centre to the centre. */
 static struct affine centred_map(const struct gray_plane *reference, const struct gray_plane *picture,
@@ -243,7 +211,17 @@ static void search_scales(struct search *search, int index, struct canvas *pair,
             affine[i] = centred_map(search->reference, search->picture, rotation, scale + i - scales / 2);
             canvas_draw(&pair[i], search, affine[i]);
         }
-        correlate_both(search, pair, plane, spectrum);
+        /* Correlate both with the reference at once, as the real and the imaginary part of one plane. As the
+         * reference is real, the parts stay separate. */
+        for (size_t i = 0; i < 2; i++)
+            memcpy(plane + i * pixels, pair[i].detail.values, pixels * sizeof *plane);
+        fourier_forward(&search->fourier, plane, spectrum);
+        for (size_t i = 0; i < pixels; i++) {
+            const float real = spectrum[i], imaginary = spectrum[pixels + i];
+            spectrum[i] = real * search->spectrum[i] - imaginary * search->spectrum[pixels + i];
+            spectrum[pixels + i] = real * search->spectrum[pixels + i] + imaginary * search->spectrum[i];
+        }
+        fourier_inverse(&search->fourier, spectrum, plane);
         /* Each peak becomes a match: the centred map after the shift. */
         for (int i = 0; i < used; i++) {
             find_peaks(&pair[i], search, plane + (size_t)i * pixels);
@@ -262,12 +240,21 @@ static void search_scales(struct search *search, int index, struct canvas *pair,
 static enum status search_rotation(void *context, int index, struct error *error)
 {
     struct search *search = context;
-    const size_t count = (size_t)search->fourier.width * (size_t)search->fourier.height;
+    const size_t width = (size_t)search->fourier.width, height = (size_t)search->fourier.height;
+    const size_t count = width * height, sums = (width + 1) * (height + 1);
     struct canvas pair[2] = {{.count = 0}};
     float *plane = allocate(4 * count * sizeof *plane, "spectra of brightness", error);
     enum status status = plane ? STATUS_OK : STATUS_FAILED;
-    for (int i = 0; status == STATUS_OK && i < 2; i++)
-        status = canvas_make(&pair[i], search, error);
+    for (int i = 0; status == STATUS_OK && i < 2; i++) {
+        struct canvas *canvas = &pair[i];
+        *canvas = (struct canvas){.max_count = search->max_peaks};
+        status = gray_plane_make(&canvas->detail, search->fourier.width, search->fourier.height, error);
+        canvas->weights = allocate_zeroed(sums, 2 * sizeof *canvas->weights, "sums of brightness", error);
+        if (canvas->weights)
+            canvas->squares = canvas->weights + sums;
+        else
+            status = STATUS_FAILED;
+    }
     search->counts[index] = 0;
     if (status == STATUS_OK)
         search_scales(search, index, pair, plane, plane + 2 * count);

@@ -183,21 +183,6 @@ static enum status add_with_file(const struct test_case *test_case, struct chain
     return status;
 }
 
-/* Adds the stage with a second picture: the samples of an 8-bit gray input, a PGM in memory. */
-static enum status add_with_picture(const struct test_case *test_case, struct chain *chain,
-                                    struct error *error)
-{
-    char picture[4096];
-    size_t pixels = (size_t)test_case->width * (size_t)test_case->height;
-    int header = snprintf(picture, sizeof picture, "P5 %d %d 255\n", test_case->width, test_case->height);
-    if (pixels > sizeof picture - (size_t)header)
-        return fail(error, STATUS_FAILED, "the picture is too large");
-    write_samples(test_case, SAMPLE_UINT8, 0, pixels, picture + header);
-    return add_with_file(
-        test_case, chain, picture, (size_t)header + pixels,
-        strcmp(test_case->stage, "align") == 0 ? "/proc/self/fd/%d,model=shift" : "/proc/self/fd/%d", error);
-}
-
 enum status test_case_chain(const struct test_case *test_case, struct chain *chain, struct error *error)
 {
     *chain = (struct chain){.count = 0};
@@ -207,9 +192,18 @@ enum status test_case_chain(const struct test_case *test_case, struct chain *cha
         return add_with_file(test_case, chain, matrix, strlen(matrix), "@/proc/self/fd/%d", error);
     if (strcmp(test_case->value, "@xyz") == 0)
         return add_with_file(test_case, chain, xyz_profile, sizeof xyz_profile, "/proc/self/fd/%d", error);
-    if (strcmp(test_case->value, "@picture") == 0)
-        return add_with_picture(test_case, chain, error);
-    return add_stage(test_case, chain, test_case->value, error);
+    if (strcmp(test_case->value, "@picture") != 0)
+        return add_stage(test_case, chain, test_case->value, error);
+    /* A second picture: the samples of an 8-bit gray input, a PGM in memory. */
+    char picture[4096];
+    size_t pixels = (size_t)test_case->width * (size_t)test_case->height;
+    int header = snprintf(picture, sizeof picture, "P5 %d %d 255\n", test_case->width, test_case->height);
+    if (pixels > sizeof picture - (size_t)header)
+        return fail(error, STATUS_FAILED, "the picture is too large");
+    write_samples(test_case, SAMPLE_UINT8, 0, pixels, picture + header);
+    return add_with_file(
+        test_case, chain, picture, (size_t)header + pixels,
+        strcmp(test_case->stage, "align") == 0 ? "/proc/self/fd/%d,model=shift" : "/proc/self/fd/%d", error);
 }
 
 /* Generates the image, or a page of the pyramid's coefficient file. *written is the number of samples of

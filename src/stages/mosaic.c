@@ -14,7 +14,7 @@
  *
  * The stage needs all rows of the pyramid, as the largest coefficient depends on all of them, and has no
  * groups. The chain inserts it between --wavelet and a stage for images. */
-#include "engine/run.h"
+#include "filters/box.h"
 #include "wavelet/dtcwt.h"
 
 /* The choices of VIEW, in the order of the option table; -D VIEW of kernels/mosaic.cl. */
@@ -55,14 +55,9 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* A pixel of the picture, counted from the top left. */
-struct place {
-    int x, y;
-};
-
-/* Positions of the levels in the picture, and its size. */
+/* Positions of the levels in the picture, counted from the top left, and its size. */
 struct layout {
-    struct place origin[1 + MAX_LEVELS]; /* [0]: the lowpass, [n]: level n */
+    struct point origin[1 + MAX_LEVELS]; /* [0]: the lowpass, [n]: level n */
     int width, height;
 };
 
@@ -78,7 +73,7 @@ static void layout_extend(struct layout *layout, int right, int bottom)
 static struct layout layout_make(const struct shape *pyramid)
 {
     struct layout layout = {.width = 0};
-    struct place next = {0, 0};
+    struct point next = {0, 0};
     for (int level = 1; level <= pyramid->levels; level++) {
         int width = 3 * (dtcwt_lowpass_size(pyramid->width, level) / 2) + 2 * GAP;
         int height = 2 * (dtcwt_lowpass_size(pyramid->height, level) / 2) + GAP;

@@ -77,34 +77,13 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float d
                                : status;
 }
 
-/* Computes the factors by which brightness changes the noise (kernels/tones.h), for rows of a level's
- * coefficients, from the level's denoised lowpass. Allocates *tones, a scratch plane of factors for each
- * image. */
-static enum status compute_tones(struct run *run, const struct noise *noise, int level,
-                                 const struct planes *subbands, struct interval rows,
-                                 const struct planes *lowpass, struct planes *tones, struct error *error)
-{
-    /* White in the lowpass: sqrt(3) in opponent colours, times the DC gain of the levels, 2 for each after
-     * the first. `scale` converts the sum of 2 x 2 lowpass samples to brightness, 0 to 1. */
-    const double white = 1.7320508075688772 * (1 << (level - 1));
-    const cl_float scale = (cl_float)(0.25 / white);
-    const int images = lowpass->channels / noise->channels;
-    if (run_scratch(run, subbands->width, subbands->height, rows, 1, images, tones, error) != STATUS_OK)
-        return STATUS_FAILED;
-    struct kernel_launch work =
-        run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "shrink_gpu", "shrink_tones", tones);
-    work.calls_noinline = run_is_cpu(run);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(tones), ARG(scale),
-                  ARG(noise->channels), ARG_MEMORY(noise->tones));
-}
-
 /* Shrinks the rows of a level that dst has. `parents` and `tones` may be NULL; the kernel then gets other
  * planes, which it does not read. */
 static enum status shrink_level(struct run *run, const struct noise *noise, int level,
                                 const struct planes *subbands, const struct planes *parents,
                                 const struct planes *tones, const struct planes *dst, struct error *error)
 {
-    const cl_int at = noise_level_offset(noise, level), has_parents = parents != NULL,
+    const cl_int noise_at = noise_level_offset(noise, level), has_parents = parents != NULL,
                  by_tone = tones != NULL;
     parents = parents ? parents : subbands;
     tones = tones ? tones : subbands;
@@ -117,7 +96,7 @@ static enum status shrink_level(struct run *run, const struct noise *noise, int 
         work.depth = work.height;            /* groups of rows */
         work.height = planes_depth(dst) / 2; /* a subband has two layers */
         return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(dst),
-                      ARG_MEMORY(noise->levels), ARG(at), ARG(noise->pitch), ARG(has_parents),
+                      ARG_MEMORY(noise->levels), ARG(noise_at), ARG(noise->pitch), ARG(has_parents),
                       ARG(noise->channels), ARG_PLANES(tones), ARG(by_tone));
     }
     struct planes energies;
@@ -130,7 +109,7 @@ static enum status shrink_level(struct run *run, const struct noise *noise, int 
     work.kernel = "shrink";
     if (status == STATUS_OK)
         status = LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents),
-                        ARG_PLANES(&energies), ARG_PLANES(dst), ARG_MEMORY(noise->levels), ARG(at),
+                        ARG_PLANES(&energies), ARG_PLANES(dst), ARG_MEMORY(noise->levels), ARG(noise_at),
                         ARG(noise->pitch), ARG(has_parents), ARG(noise->channels), ARG_PLANES(tones),
                         ARG(by_tone));
     run_scratch_release(run, &energies);
@@ -152,10 +131,23 @@ enum status shrink_subbands(struct run *run, const void *context, const struct v
     const struct planes *noisy = &in->planes[level],
                         *parents = level < MAX_LEVELS && noisy[1].width > 0 ? noisy + 1 : NULL;
     const bool by_tone = noise->by_tone != 0;
-    struct planes tones;
+    struct planes
+        tones; /* the factors by which brightness changes the noise, for each image (kernels/tones.h) */
     enum status status = run_scratch_like(run, noisy, rows, clean, error);
     if (status == STATUS_OK && by_tone)
-        status = compute_tones(run, noise, level, noisy, rows, lowpass, &tones, error);
+        status = run_scratch(run, noisy->width, noisy->height, rows, 1, lowpass->channels / noise->channels,
+                             &tones, error);
+    if (status == STATUS_OK && by_tone) {
+        /* White in the lowpass: sqrt(3) in opponent colours, times the DC gain of the levels, 2 for each
+         * after the first. `scale` converts the sum of 2 x 2 lowpass samples to brightness, 0 to 1. */
+        const double white = 1.7320508075688772 * (1 << (level - 1));
+        const cl_float scale = (cl_float)(0.25 / white);
+        struct kernel_launch work =
+            run_work(run, run_is_cpu(run) ? "dtcwt_cpu" : "shrink_gpu", "shrink_tones", &tones);
+        work.calls_noinline = run_is_cpu(run);
+        status = LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(&tones), ARG(scale),
+                        ARG(noise->channels), ARG_MEMORY(noise->tones));
+    }
     if (status == STATUS_OK)
         status = shrink_level(run, noise, level, noisy, parents, by_tone ? &tones : NULL, clean, error);
     if (status == STATUS_OK && by_tone)
