@@ -6,7 +6,7 @@
  *             2 wrap     a b c | a b c | a b c
  *             3 zero     0 0 0 | a b c | 0 0 0
  *
- * The host adds -DEDGE to the options of programs that include this file (src/device/program.c). */
+ * The host adds -DEDGE to the options of programs that include this file (src/device/launch.c). */
 #pragma once
 #include "planes.h"
 

@@ -342,7 +342,7 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
     return status == STATUS_OK && store->depth_path ? focus_write_depth(store, error) : status;
 }
 
-/* Callback of merge_frame_read: returns pixels of the merged picture. */
+/* Callback of merge_base_read: returns pixels of the merged picture. */
 static enum status focus_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
 {
     const struct merge_store *store = state;
