@@ -112,18 +112,6 @@ struct text_entry *metadata_find_text(const struct metadata *metadata, const cha
     return NULL;
 }
 
-/* Makes room for one more element. Returns the array, or NULL on failure. The capacity is not stored: it is
- * the count rounded up to a power of two. */
-static void *grow(void *array, size_t count, size_t size, struct error *error)
-{
-    if ((count & (count - 1)) != 0)
-        return array;
-    void *grown = realloc(array, (count == 0 ? 1 : 2 * count) * size);
-    if (grown == NULL)
-        fail_memory(error, "out of memory for metadata");
-    return grown;
-}
-
 char *text_to_utf8(const char *text, struct error *error)
 {
     const size_t size = strlen(text);
@@ -155,7 +143,8 @@ enum status metadata_add_text(struct metadata *metadata, const struct text_entry
         metadata_leave_out(metadata, "texts beyond the limit");
         return STATUS_OK;
     }
-    struct text_entry *texts = grow(metadata->texts, metadata->text_count, sizeof *texts, error);
+    struct text_entry *texts =
+        array_grow(metadata->texts, metadata->text_count, sizeof *texts, "metadata", error);
     if (texts == NULL)
         return STATUS_FAILED;
     metadata->texts = texts;
@@ -235,7 +224,7 @@ enum status metadata_set_tag(struct metadata *metadata, uint32_t number, const v
     metadata->bytes += size;
     if (existing != NULL)
         return metadata_set_blob(existing, data, size, error);
-    struct tiff_tag *tags = grow(metadata->tags, metadata->tag_count, sizeof *tags, error);
+    struct tiff_tag *tags = array_grow(metadata->tags, metadata->tag_count, sizeof *tags, "metadata", error);
     if (tags == NULL)
         return STATUS_FAILED;
     metadata->tags = tags;

@@ -16,47 +16,39 @@
 
 /* ---------------------------------------------------------------- the directories that are pages */
 
-/* Offsets of directories in the order of their links. */
-struct directories {
-    uint64_t *offsets;
-    size_t count, capacity;
-};
-
-/* Collects the offsets of all directories. The last link should be 0; *broken is true if it leads to no
- * readable directory, or back to an earlier one. A cycle is found with Brent's algorithm: each offset is
- * compared with one earlier offset, at `mark`, which moves forward at the counts 1, 3, 7, ... */
-static enum status follow_links(struct ifd ifd, struct directories *list, bool *broken, struct error *error)
+/* Sets pages->directories to the offsets of all directories, in the order of their links, and *count to their
+ * number. The last link should be 0; pages->broken is true if it leads to no readable directory, or back to
+ * an earlier one. A cycle is found with Brent's algorithm: each offset is compared with one earlier offset,
+ * at `mark`, which moves forward at the counts 1, 3, 7, ... */
+static enum status follow_links(struct ifd ifd, struct tiff_pages *pages, size_t *count, struct error *error)
 {
     uint64_t next = 0;
     size_t mark = 0;
 
-    *broken = !ifd_first(&ifd);
-    for (; !*broken && ifd.at != 0; ifd.at = next) {
+    pages->broken = !ifd_first(&ifd);
+    for (*count = 0; !pages->broken && ifd.at != 0; ifd.at = next) {
         /* The link leads back to the mark: the cycle has `length` directories. Its first directory is the
            first one in the list whose offset appears again `length` places later. Drop the repetitions. */
-        if (list->count > 0 && ifd.at == list->offsets[mark]) {
-            const size_t length = list->count - mark;
+        if (*count > 0 && ifd.at == pages->directories[mark]) {
+            const size_t length = *count - mark;
             size_t first = 0;
-            while (first < mark && list->offsets[first] != list->offsets[first + length])
+            while (first < mark && pages->directories[first] != pages->directories[first + length])
                 first++;
-            list->count = first + length;
-            *broken = true;
+            *count = first + length;
+            pages->broken = true;
             return STATUS_OK;
         }
-        *broken = !ifd_next(&ifd, &next);
-        if (*broken)
+        pages->broken = !ifd_next(&ifd, &next);
+        if (pages->broken)
             return STATUS_OK;
-        if (list->count == list->capacity) {
-            const size_t capacity = 2 * list->capacity + 16;
-            uint64_t *offsets = realloc(list->offsets, capacity * sizeof *offsets);
-            if (offsets == NULL)
-                return fail_memory(error, "out of memory for the pages of a TIFF");
-            list->offsets = offsets;
-            list->capacity = capacity;
-        }
-        if (list->count == 2 * mark + 1)
-            mark = list->count;
-        list->offsets[list->count++] = ifd.at;
+        uint64_t *offsets =
+            array_grow(pages->directories, *count, sizeof *offsets, "the pages of a TIFF", error);
+        if (offsets == NULL)
+            return STATUS_FAILED;
+        pages->directories = offsets;
+        if (*count == 2 * mark + 1)
+            mark = *count;
+        offsets[(*count)++] = ifd.at;
     }
     return STATUS_OK;
 }
@@ -90,24 +82,21 @@ static bool find_sub_ifd(const struct ifd *ifd, uint64_t index, struct ifd *sub)
 enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, struct error *error)
 {
     struct ifd ifd = tiff_file_ifd(file);
-    struct directories list = {.offsets = NULL};
+    size_t count;
 
-    enum status status = follow_links(ifd, &list, &pages->broken, error);
-    pages->directories = list.offsets;
-    if (status == STATUS_OK)
-        status = tiff_file_check_reading(file, error);
-    if (status != STATUS_OK)
-        return status;
-    if (list.count == 0 || list.count > INT_MAX)
+    if (follow_links(ifd, pages, &count, error) != STATUS_OK ||
+        tiff_file_check_reading(file, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (count == 0 || count > INT_MAX)
         return fail(error, STATUS_FAILED, "damaged TIFF: its first directory cannot be read");
 
     /* Keep only the pages, in place. */
-    for (size_t i = 0; i < list.count; i++) {
-        ifd.at = list.offsets[i];
+    for (size_t i = 0; i < count; i++) {
+        ifd.at = pages->directories[i];
         const uint32_t type = i == 0 ? 0 : non_page_type(&ifd);
         pages->non_page_types |= type;
         if (type == 0)
-            pages->directories[pages->count++] = list.offsets[i];
+            pages->directories[pages->count++] = ifd.at;
     }
     return tiff_file_check_reading(file, error);
 }

@@ -4,8 +4,7 @@
  *     file ◀─ TIFFWriteRawStrip ◀─ strips in their order ◀─ bytes of the strip ◀───┘
  *
  * A libtiff handle compresses on one thread, so each strip has its own handle, on a file in memory. Only the
- * strip's bytes of that file are used. The caller's thread writes uncompressed strips. It also encodes
- * bilevel pages as fax codes, row by row: a page is one strip, and 35 megapixels take 13 ms.
+ * strip's bytes of that file are used. The caller's thread writes uncompressed strips.
  *
  * The directory of a page is written when the next page begins or the file ends: only then it is known if the
  * file has several pages, which get numbers. Files that may exceed 4 GiB are BigTIFFs. */
@@ -20,7 +19,8 @@ enum {
        that decode one strip at a time, or several on threads. */
     UNCOMPRESSED_STRIP = 1 << 20,
     COMPRESSED_STRIP = 256 << 10,
-    /* A whole page of fax codes of up to 134 megapixels: programs that embed them in PDF want one strip. */
+    /* A whole page of fax codes of up to 134 megapixels: programs that embed them in PDF want one strip. 35
+       megapixels take 13 ms. */
     FAX_STRIP = 16 << 20,
     LZMA_MEMORY = 94 << 20, /* bytes of an encoder at the default preset (manual of xz) */
     HEADER_SIZE = 16,       /* bytes of a BigTIFF's header, which libtiff writes before the strip */
@@ -37,8 +37,7 @@ struct tiff_writer {
     uint32_t page;        /* number of the current page, from 0 */
     bool pending;         /* the page's pixels are written, its directory is not */
     bool split_stack;     /* each image gets a gap after its first strip (emit_strip) */
-    struct parts *strips; /* receives the page's rows; NULL between pages and for fax codes */
-    uint32_t row;         /* fax codes: number of the next row */
+    struct parts *strips; /* receives the page's rows; NULL between pages */
 };
 
 /* Writes the directory of the last page, if it is pending. `numbered`: the file has several pages. */
@@ -253,8 +252,6 @@ static uint64_t tiff_memory(const struct writer_options *options, const struct i
     const uint16_t compression = choose_compression(options, info->compression);
     const struct parts_options strips = strip_options(options, info);
 
-    if (compression == COMPRESSION_CCITTFAX4) /* libtiff's buffer: a strip and a tenth */
-        return (uint64_t)strips.row_size * strips.part_rows * 11 / 10;
     return parts_memory(&strips) + (compression == COMPRESSION_LZMA ? LZMA_MEMORY : 0);
 }
 
@@ -278,12 +275,9 @@ static enum status tiff_begin_page(struct writer *base, const struct image_info 
     if (writer->split_stack && strips.part_rows == info->height)
         strips.part_rows = (info->height + 1) / 2;
     strips.context = writer;
-    writer->row = 0;
-    if (choose_compression(&base->options, info->compression) != COMPRESSION_CCITTFAX4) {
-        writer->strips = parts_open(&strips, error);
-        if (writer->strips == NULL)
-            return STATUS_FAILED;
-    }
+    writer->strips = parts_open(&strips, error);
+    if (writer->strips == NULL)
+        return STATUS_FAILED;
 
     /* Tags are set before the pixels are written, as the caller may free the metadata meanwhile. encode_strip
        sets the same ones. */
@@ -297,26 +291,15 @@ static enum status tiff_begin_page(struct writer *base, const struct image_info 
 static enum status tiff_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                               struct error *error)
 {
-    struct tiff_writer *writer = (struct tiff_writer *)base;
-
-    if (writer->strips != NULL)
-        return parts_write(writer->strips, rows, pitch, count, error);
-    for (uint32_t y = 0; y < count; y++) /* libtiff reads the row and does not change it */
-        if (TIFFWriteScanline(writer->file.tiff, (unsigned char *)rows + y * pitch, writer->row++, 0) != 1)
-            return strip_not_written(writer, 0, error);
-    return STATUS_OK;
+    return parts_write(((struct tiff_writer *)base)->strips, rows, pitch, count, error);
 }
 
 /* Writes all strips, and leaves the directory pending. */
 static enum status tiff_end_page(struct writer *base, struct error *error)
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
-    enum status status = STATUS_OK;
+    enum status status = parts_finish(writer->strips, error);
 
-    if (writer->strips != NULL)
-        status = parts_finish(writer->strips, error);
-    else if (!TIFFFlushData(writer->file.tiff))
-        status = strip_not_written(writer, 0, error);
     parts_close(writer->strips);
     writer->strips = NULL;
     writer->pending = status == STATUS_OK;

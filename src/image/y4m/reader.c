@@ -100,8 +100,7 @@ static bool y4m_read_samples(const struct y4m_reader *reader, const unsigned cha
 static enum status read_part(struct y4m_reader *reader, int part, unsigned char *to, struct error *error)
 {
     const struct y4m *stream = &reader->stream;
-    const size_t plane = y4m_plane_size(stream, part), sample = y4m_sample_size(stream),
-                 count = plane / sample;
+    const size_t plane = stream->plane_size[part], sample = stream->sample_size, count = plane / sample;
     const bool is_direct = part == 0 && y4m_is_host_layout(stream);
     enum status status =
         y4m_read_bytes(reader, is_direct ? to : reader->raw, part == 0 ? plane : 2 * plane, error);
@@ -132,8 +131,8 @@ static void *read_frames(void *context)
             break;
         if (frame->status == STATUS_OK)
             frame->status = read_part(reader, 0, frame->pages, &frame->error);
-        if (frame->status == STATUS_OK && stream->parts > 1)
-            frame->status = read_part(reader, 1, frame->pages + y4m_plane_size(stream, 0), &frame->error);
+        if (frame->status == STATUS_OK && stream->video.parts > 1)
+            frame->status = read_part(reader, 1, frame->pages + stream->plane_size[0], &frame->error);
         more = frame->status == STATUS_OK && reader->number < reader_last_page(&reader->base);
         queue_push(&ring->ready, frame);
         frame = more ? queue_pop(&ring->idle) : NULL;
@@ -165,7 +164,7 @@ static enum status open_first_frame(struct y4m_reader *reader, struct error *err
         for (uint32_t i = 0; i <= max_sample; i++)
             reader->to_16[i] = (uint16_t)((i * UINT16_MAX + max_sample / 2) / max_sample);
     }
-    reader->raw = allocate(y4m_frame_size(&reader->stream), "a frame", error);
+    reader->raw = allocate(reader->stream.frame_size, "a frame", error);
     if (reader->raw == NULL)
         return STATUS_FAILED;
     enum status status = y4m_ring_open(&reader->ring, &reader->stream, read_frames, reader, error);
@@ -177,19 +176,15 @@ static void y4m_describe(struct y4m_reader *reader, int part)
 {
     const struct y4m *stream = &reader->stream;
     struct image_info *info = &reader->base.info;
-    info->width = y4m_width(stream, part);
-    info->height = y4m_height(stream, part);
+    info->width = stream->width[part];
+    info->height = stream->height[part];
     info->channels = part == 0 ? 1 : 2;
     info->type = stream->bits > 8 ? SAMPLE_UINT16 : SAMPLE_UINT8;
-    info->bits = reader->stream.bits > 8 && reader->stream.bits < 16 ? stream->bits : 0;
-    info->video = (struct video){.header = reader->header,
-                                 .frame = reader->line,
-                                 .part = part,
-                                 .parts = stream->parts,
-                                 .across = stream->across,
-                                 .down = stream->down,
-                                 .left = stream->left,
-                                 .top = stream->top};
+    info->bits = stream->bits > 8 && stream->bits < 16 ? stream->bits : 0;
+    info->video = stream->video;
+    info->video.header = reader->header;
+    info->video.frame = reader->line;
+    info->video.part = part;
     reader->row = 0;
 }
 
@@ -202,7 +197,7 @@ static enum status y4m_read(struct reader *base, void *rows, size_t pitch, uint3
     if (status != STATUS_OK)
         return status;
     const size_t row = row_size(&base->info),
-                 at = base->info.video.part == 0 ? 0 : y4m_plane_size(&reader->stream, 0);
+                 at = base->info.video.part == 0 ? 0 : reader->stream.plane_size[0];
     const unsigned char *from = reader->frame->pages + at + reader->row * row;
     reader->row += count;
     for (uint32_t i = 0; i < count; i++)
@@ -217,7 +212,7 @@ static enum status y4m_next_page(struct reader *base, bool *more, struct error *
     struct y4m_reader *reader = (struct y4m_reader *)base;
     const int next = base->info.video.part + 1;
     *more = true;
-    if (next < reader->stream.parts) {
+    if (next < reader->stream.video.parts) {
         y4m_describe(reader, next);
         return STATUS_OK;
     }
@@ -239,7 +234,7 @@ static enum status y4m_next_page(struct reader *base, bool *more, struct error *
 static enum status find_frame(struct y4m_reader *reader, struct error *error)
 {
     const int first = reader->base.options.page > 0 ? reader->base.options.page : 1;
-    const size_t size = y4m_frame_size(&reader->stream);
+    const size_t size = reader->stream.frame_size;
     bool more = true;
     enum status status = read_frame_line(reader, reader->line, &more, error);
     while (status == STATUS_OK && more && reader->number < first) {
@@ -289,8 +284,8 @@ static enum status y4m_open(struct reader *base, struct error *error)
         return y4m_damaged(reader, "its first line has no end", error);
     enum status status = y4m_parse(reader->header, &reader->stream, error);
     if (status == STATUS_OK)
-        status =
-            check_image_size(reader->stream.width, reader->stream.height, base->options.max_pixels, error);
+        status = check_image_size(reader->stream.width[0], reader->stream.height[0], base->options.max_pixels,
+                                  error);
     if (status == STATUS_OK)
         status = find_frame(reader, error);
     if (status != STATUS_OK)
@@ -298,7 +293,7 @@ static enum status y4m_open(struct reader *base, struct error *error)
     update_length(reader);
     base->page_count = 0; /* unknown */
     base->uncompressed = true;
-    base->memory = (Y4M_FRAMES + 1) * (uint64_t)y4m_frame_size(&reader->stream);
+    base->memory = (Y4M_FRAMES + 1) * (uint64_t)reader->stream.frame_size;
     y4m_describe(reader, 0);
     return STATUS_OK;
 }
@@ -307,12 +302,11 @@ static enum status y4m_open(struct reader *base, struct error *error)
 static void y4m_close(struct reader *base)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;
-    if (reader->ring.is_running) {
+    if (reader->ring.is_open) {
         queue_stop(&reader->ring.idle);
         queue_stop(&reader->ring.ready);
     }
-    y4m_ring_join(&reader->ring);
-    y4m_ring_free(&reader->ring);
+    y4m_ring_close(&reader->ring);
     free(reader->to_16);
     free(reader->raw);
 }

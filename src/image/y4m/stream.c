@@ -11,7 +11,7 @@
 /* Kinds of chroma. `name` is the beginning of the header's word C; read_rest parses the rest of the word. */
 static const struct chroma {
     const char *name;
-    int parts, across, down; /* as in struct y4m */
+    int parts, across, down; /* as in struct video; of gray streams across and down are 1 */
 } chromas[] = {{"420", 2, 2, 2}, {"422", 2, 2, 1},  {"444", 2, 1, 1}, {"440", 2, 1, 2},
                {"411", 2, 4, 1}, {"mono", 1, 1, 1}, {NULL, 0, 0, 0}};
 
@@ -54,15 +54,15 @@ static enum status read_chroma(struct word word, struct y4m *stream, struct erro
         const struct word rest = {word.start + length, word.length - length};
         if (!read_rest(rest, chroma, &stream->bits))
             break;
-        stream->parts = chroma->parts;
-        stream->across = chroma->across;
-        stream->down = chroma->down;
         /* A chroma sample is in the middle of its samples of Y (C420jpeg, the default, and C440), level with
            the left column of them (C420mpeg2, C422, C411), or at the top left (C420paldv). Source:
            yuv4mpeg(5). */
-        const bool left = stream->down == 1 || word_equals(rest, "mpeg2") || word_equals(rest, "paldv");
-        stream->left = left ? 0 : (stream->across - 1) / 2.0;
-        stream->top = word_equals(rest, "paldv") ? 0 : (stream->down - 1) / 2.0;
+        const bool left = chroma->down == 1 || word_equals(rest, "mpeg2") || word_equals(rest, "paldv");
+        stream->video = (struct video){.parts = chroma->parts,
+                                       .across = chroma->across,
+                                       .down = chroma->down,
+                                       .left = left ? 0 : (chroma->across - 1) / 2.0,
+                                       .top = word_equals(rest, "paldv") ? 0 : (chroma->down - 1) / 2.0};
         return STATUS_OK;
     }
     return fail(error, STATUS_FAILED,
@@ -76,8 +76,9 @@ enum status y4m_parse(const char *header, struct y4m *stream, struct error *erro
     struct word word;
     const char *cursor = header;
     bool is_valid = text_next_word(&cursor, ' ', &word) && word_equals(word, "YUV4MPEG2");
+    struct video *video = &stream->video;
     /* Without the word C it is C420jpeg. */
-    *stream = (struct y4m){.bits = 8, .parts = 2, .across = 2, .down = 2, .left = 0.5, .top = 0.5};
+    *stream = (struct y4m){.bits = 8, .video = {.parts = 2, .across = 2, .down = 2, .left = 0.5, .top = 0.5}};
     while (is_valid && text_next_word(&cursor, ' ', &word)) {
         if (word.length == 0)
             continue;
@@ -85,13 +86,19 @@ enum status y4m_parse(const char *header, struct y4m *stream, struct error *erro
         if (word.start[0] == 'W' || word.start[0] == 'H') {
             uint64_t number;
             is_valid = parse_digits(value, UINT32_MAX, &number);
-            *(word.start[0] == 'W' ? &stream->width : &stream->height) = (uint32_t)number;
+            *(word.start[0] == 'W' ? stream->width : stream->height) = (uint32_t)number;
         } else if (word.start[0] == 'C' && read_chroma(value, stream, error) != STATUS_OK) {
             return STATUS_FAILED;
         }
     }
-    if (!is_valid || stream->width == 0 || stream->height == 0)
+    if (!is_valid || stream->width[0] == 0 || stream->height[0] == 0)
         return fail(error, STATUS_FAILED, "damaged Y4M: its first line does not say the size of frames");
+    stream->width[1] = (stream->width[0] - 1) / (uint32_t)video->across + 1;
+    stream->height[1] = (stream->height[0] - 1) / (uint32_t)video->down + 1;
+    stream->sample_size = stream->bits > 8 ? 2 : 1;
+    for (int part = 0; part < 2; part++)
+        stream->plane_size[part] = stream->sample_size * stream->width[part] * stream->height[part];
+    stream->frame_size = stream->plane_size[0] + (video->parts > 1 ? 2 * stream->plane_size[1] : 0);
     return STATUS_OK;
 }
 
@@ -117,36 +124,9 @@ enum status y4m_print(const char *header, uint32_t width, uint32_t height, char 
     return STATUS_OK;
 }
 
-uint32_t y4m_width(const struct y4m *stream, int part)
-{
-    const uint32_t by = part == 0 ? 1 : (uint32_t)stream->across;
-    return (stream->width - 1) / by + 1;
-}
-
-uint32_t y4m_height(const struct y4m *stream, int part)
-{
-    const uint32_t by = part == 0 ? 1 : (uint32_t)stream->down;
-    return (stream->height - 1) / by + 1;
-}
-
-size_t y4m_sample_size(const struct y4m *stream)
-{
-    return stream->bits > 8 ? 2 : 1;
-}
-
-size_t y4m_plane_size(const struct y4m *stream, int part)
-{
-    return y4m_sample_size(stream) * y4m_width(stream, part) * y4m_height(stream, part);
-}
-
 bool y4m_is_host_layout(const struct y4m *stream)
 {
     return stream->bits == 8 || (stream->bits == 16 && BYTE_ORDER == LITTLE_ENDIAN);
-}
-
-size_t y4m_frame_size(const struct y4m *stream)
-{
-    return y4m_plane_size(stream, 0) + (stream->parts > 1 ? 2 * y4m_plane_size(stream, 1) : 0);
 }
 
 enum status y4m_ring_open(struct y4m_ring *ring, const struct y4m *stream, void *(*work)(void *),
@@ -156,7 +136,7 @@ enum status y4m_ring_open(struct y4m_ring *ring, const struct y4m *stream, void 
     queue_init(&ring->ready);
     ring->is_open = true;
     for (int i = 0; i < Y4M_FRAMES; i++) {
-        ring->frames[i].pages = allocate(y4m_frame_size(stream), "a frame", error);
+        ring->frames[i].pages = allocate(stream->frame_size, "a frame", error);
         if (ring->frames[i].pages == NULL)
             return STATUS_FAILED;
         queue_push(&ring->idle, &ring->frames[i]);
@@ -166,22 +146,17 @@ enum status y4m_ring_open(struct y4m_ring *ring, const struct y4m *stream, void 
     return status;
 }
 
-void y4m_ring_join(struct y4m_ring *ring)
-{
-    if (ring->is_running)
-        pthread_join(ring->thread, NULL);
-    ring->is_running = false;
-}
-
-void y4m_ring_free(struct y4m_ring *ring)
+void y4m_ring_close(struct y4m_ring *ring)
 {
     if (!ring->is_open)
         return;
+    if (ring->is_running)
+        pthread_join(ring->thread, NULL);
     for (int i = 0; i < Y4M_FRAMES; i++)
         free(ring->frames[i].pages);
     queue_free(&ring->idle);
     queue_free(&ring->ready);
-    ring->is_open = false;
+    *ring = (struct y4m_ring){.is_open = false};
 }
 
 void y4m_widen_pipe(FILE *file)

@@ -50,8 +50,8 @@ static void y4m_pack_samples(const struct y4m *stream, const unsigned char *from
 static bool write_part(struct y4m_writer *writer, int part, const unsigned char *page)
 {
     const struct y4m *stream = &writer->stream;
-    const size_t plane = y4m_plane_size(stream, part), sample = y4m_sample_size(stream),
-                 count = plane / sample, size = part == 0 ? plane : 2 * plane;
+    const size_t plane = stream->plane_size[part], sample = stream->sample_size, count = plane / sample,
+                 size = part == 0 ? plane : 2 * plane;
     const bool is_direct = part == 0 && y4m_is_host_layout(stream);
     if (!is_direct)
         y4m_pack_samples(stream, page, part == 0 ? 1 : 2, writer->raw, count);
@@ -66,8 +66,8 @@ static enum status write_frame(struct y4m_writer *writer, const struct y4m_frame
 {
     FILE *file = writer->base.output.file;
     if (fprintf(file, "%s\n", frame->line) < 0 || !write_part(writer, 0, frame->pages) ||
-        (writer->stream.parts > 1 &&
-         !write_part(writer, 1, frame->pages + y4m_plane_size(&writer->stream, 0))) ||
+        (writer->stream.video.parts > 1 &&
+         !write_part(writer, 1, frame->pages + writer->stream.plane_size[0])) ||
         fflush(file) != 0)
         return fail_writing(error, errno);
     return STATUS_OK;
@@ -108,7 +108,7 @@ static enum status begin_stream(struct y4m_writer *writer, const struct image_in
     y4m_widen_pipe(file);
     if (fprintf(file, "%s\n", header) < 0)
         return fail_writing(error, errno);
-    writer->raw = allocate(y4m_frame_size(&writer->stream), "a frame", error);
+    writer->raw = allocate(writer->stream.frame_size, "a frame", error);
     if (writer->raw == NULL)
         return STATUS_FAILED;
     return y4m_ring_open(&writer->ring, &writer->stream, write_frames, writer, error);
@@ -121,8 +121,8 @@ static enum status y4m_check_page(const struct y4m_writer *writer, const struct 
 {
     const struct y4m *stream = &writer->stream;
     const int part = info->video.part, bits = info->bits > 0 ? info->bits : 8 * (int)sample_size(info->type);
-    const uint32_t width = y4m_width(stream, part), height = y4m_height(stream, part);
-    if (sample_size(info->type) != y4m_sample_size(stream) ||
+    const uint32_t width = stream->width[part], height = stream->height[part];
+    if (sample_size(info->type) != stream->sample_size ||
         (info->video.header != NULL && bits != stream->bits))
         return fail(error, STATUS_FAILED, "a Y4M keeps the %d bits of its samples; leave --depth out",
                     stream->bits);
@@ -172,11 +172,10 @@ static enum status y4m_write(struct writer *base, const void *rows, size_t pitch
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;
     const struct y4m *stream = &writer->stream;
-    const size_t row =
-        y4m_sample_size(stream) * y4m_width(stream, writer->part) * (writer->part == 0 ? 1 : 2);
-    unsigned char *to = writer->frame->pages + (writer->part == 0 ? 0 : y4m_plane_size(stream, 0));
+    const size_t row = stream->sample_size * stream->width[writer->part] * (writer->part == 0 ? 1 : 2);
+    unsigned char *to = writer->frame->pages + (writer->part == 0 ? 0 : stream->plane_size[0]);
     (void)error;
-    for (uint32_t i = 0; i < count && writer->row < y4m_height(stream, writer->part); i++, writer->row++)
+    for (uint32_t i = 0; i < count && writer->row < stream->height[writer->part]; i++, writer->row++)
         memcpy(to + writer->row * row, (const unsigned char *)rows + i * pitch, row);
     return STATUS_OK;
 }
@@ -185,7 +184,7 @@ static enum status y4m_write(struct writer *base, const void *rows, size_t pitch
 static enum status y4m_end_page(struct writer *base, struct error *error)
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;
-    if (writer->part + 1 < writer->stream.parts)
+    if (writer->part + 1 < writer->stream.video.parts)
         return STATUS_OK;
     struct y4m_frame *frame = writer->frame;
     writer->frame = NULL;
@@ -196,17 +195,12 @@ static enum status y4m_end_page(struct writer *base, struct error *error)
 }
 
 /* Waits until the thread has written all complete frames, or has failed. */
-static void y4m_drain(struct y4m_writer *writer)
-{
-    if (writer->ring.is_running)
-        queue_end(&writer->ring.ready);
-    y4m_ring_join(&writer->ring);
-}
-
 static enum status y4m_finish(struct writer *base, struct error *error)
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;
-    y4m_drain(writer);
+    if (writer->ring.is_open)
+        queue_end(&writer->ring.ready);
+    y4m_ring_close(&writer->ring);
     if (writer->status != STATUS_OK)
         *error = writer->error;
     return writer->status;
@@ -214,10 +208,9 @@ static enum status y4m_finish(struct writer *base, struct error *error)
 
 static void y4m_close(struct writer *base)
 {
-    struct y4m_writer *writer = (struct y4m_writer *)base;
-    y4m_drain(writer);
-    y4m_ring_free(&writer->ring);
-    free(writer->raw);
+    struct error ignored; /* y4m_finish or an earlier call has returned it */
+    y4m_finish(base, &ignored);
+    free(((struct y4m_writer *)base)->raw);
 }
 
 /* Returns an upper bound of the bytes of the frames of the ring and of `raw`. `info` describes the luma or

@@ -30,13 +30,15 @@ enum {
     Y4M_FRAMES = 3     /* of a ring: one in the thread, one whose pages are processed, one waiting */
 };
 
-/* The planes of a stream, by its header line. */
+/* The planes of a stream, by its header line. Arrays have an element for each part, that is, page of a frame:
+ * 0 for Y, 1 for Cb and Cr. */
 struct y4m {
-    uint32_t width, height; /* samples of Y */
-    int bits;               /* of a sample, 8 to 16 */
-    int parts;              /* pages of a frame: 2, or 1 if it is gray */
-    int across, down;       /* a chroma sample covers across x down samples of Y; 1 if gray */
-    double left, top;       /* chroma siting, as in struct video */
+    int bits;                     /* of a sample, 8 to 16 */
+    uint32_t width[2], height[2]; /* samples of a plane */
+    size_t sample_size;           /* bytes of a sample in the file and in a page */
+    size_t plane_size[2];         /* bytes of a plane in the file */
+    size_t frame_size;            /* bytes of all planes of a frame */
+    struct video video;           /* all members but header, frame and part, which are 0 */
 };
 
 /* Parses the header line without its newline. Fails without a size, and for kinds of chroma that climg does
@@ -46,16 +48,6 @@ enum status y4m_parse(const char *header, struct y4m *stream, struct error *erro
 /* Copies a header line and changes its width and height. Fails if it does not fit. */
 enum status y4m_print(const char *header, uint32_t width, uint32_t height, char text[Y4M_HEADER],
                       struct error *error);
-
-/* Return the size of a plane in samples, rounded up. `part` is the page of the frame: 0 for Y, 1 for Cb and
- * Cr. */
-uint32_t y4m_width(const struct y4m *stream, int part);
-uint32_t y4m_height(const struct y4m *stream, int part);
-
-/* Return the bytes in the file of a sample, of one plane of a part, and of a frame without its line. */
-size_t y4m_sample_size(const struct y4m *stream);
-size_t y4m_plane_size(const struct y4m *stream, int part);
-size_t y4m_frame_size(const struct y4m *stream);
 
 /* True if rows of Y have the same bytes in the file and in a page: 8 bits, or 16 in the host's byte order. */
 bool y4m_is_host_layout(const struct y4m *stream);
@@ -75,19 +67,16 @@ struct y4m_ring {
     struct queue ready; /* filled frames, in the order of the video */
     pthread_t thread;
     bool is_open;    /* the queues are initialised */
-    bool is_running; /* the thread was started and not joined */
+    bool is_running; /* the thread was started */
 };
 
 /* Allocates the frames, pushes them to `idle`, and starts a thread with work(context). Afterwards, also on
- * failure, the caller ends or stops the queues, calls y4m_ring_join and y4m_ring_free. */
+ * failure, the caller ends or stops the queues if the ring is open, and calls y4m_ring_close. */
 enum status y4m_ring_open(struct y4m_ring *ring, const struct y4m *stream, void *(*work)(void *),
                           void *context, struct error *error);
 
-/* Joins the thread, if it is running. */
-void y4m_ring_join(struct y4m_ring *ring);
-
-/* Frees the frames and queues, if the ring is open. Call y4m_ring_join first. */
-void y4m_ring_free(struct y4m_ring *ring);
+/* Joins the thread, if it is running, and frees the frames and queues. A closed ring is allowed. */
+void y4m_ring_close(struct y4m_ring *ring);
 
 /* Enlarges a pipe's buffer from 64 KiB to 1 MiB, so that both programs wait less often. Does nothing for
  * other files. */
