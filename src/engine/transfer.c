@@ -94,7 +94,7 @@ static enum status upload_curves(struct run *run, const struct conversion *conve
             status = fail_memory(error, "out of memory for a tone curve");
         else
             memcpy(tables + c * CURVE_TABLE_SIZE, table, CURVE_TABLE_SIZE * sizeof *table);
-        are_equal = are_equal && table != NULL && curve_tables_equal(tables, table);
+        are_equal = are_equal && table == colour_space_table(space, 0, encodes);
     }
     arguments->table_step = are_equal ? 0 : CURVE_TABLE_SIZE;
     if (status == STATUS_OK)

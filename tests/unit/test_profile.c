@@ -1,7 +1,6 @@
 /* Reading of ICC profiles while memory is out: an error, never other curves. The linker replaces climg's
  * malloc and calloc. */
-#include "image/colour/curve.h"
-#include "image/colour/profile.h"
+#include "image/colour/internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

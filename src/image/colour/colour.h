@@ -111,8 +111,8 @@ void rgb_conversion_apply(const struct rgb_conversion *conversion, unsigned char
 /* Frees the conversion; NULL is allowed. */
 void rgb_conversion_close(struct rgb_conversion *conversion);
 
-/* Returns the table of a curve from samples to light, or if `encodes` from light to samples. It belongs to
- * the space. NULL: out of memory. */
+/* Returns the table of a curve from samples to light, or if `encodes` from light to samples. Channels with
+ * equal curves have one table. It belongs to the space. NULL: out of memory. */
 const float *colour_space_table(const struct colour_space *space, int channel, bool encodes);
 
 /* Converts a value of a channel to light; both are 1 at full scale. As in kernels/curve.h, formulas are
@@ -122,9 +122,6 @@ double colour_space_light(const struct colour_space *space, int channel, double 
 
 /* Converts light to a value of a channel: the inverse of colour_space_light. */
 double colour_space_value(const struct colour_space *space, int channel, double light);
-
-/* True if two tables of CURVE_TABLE_SIZE floats are equal. */
-bool curve_tables_equal(const float *a, const float *b);
 
 /* The source or the target of a conversion. */
 struct colour_endpoint {

@@ -5,7 +5,7 @@
  * the inverse, and is off by up to 0.002 near black. Powers are base/exact.h's, so tables have the same bits
  * with every libm. Sources: ICC.1:2022, 10.6 and 10.18; ITU-T H.273 (2021), table 3; SMPTE ST 2084; ITU-R
  * BT.2100, table 5. */
-#include "image/colour/curve.h"
+#include "image/colour/internal.h"
 
 #include "base/exact.h"
 
@@ -206,18 +206,12 @@ void curve_fill(float *table, bool is_mirrored, double (*function)(const void *c
     }
 }
 
-bool curve_tables_equal(const float *a, const float *b)
-{
-    int i = 0;
-    while (i < CURVE_TABLE_SIZE && a[i] == b[i])
-        i++;
-    return i == CURVE_TABLE_SIZE;
-}
-
 bool curve_is_equal(const struct tone_curve *a, const struct tone_curve *b)
 {
-    return a->kind == b->kind && a->kind != TONE_TABLE && a->g == b->g && a->a == b->a && a->b == b->b &&
-           a->c == b->c && a->d == b->d && a->e == b->e && a->f == b->f;
+    if (a->kind == TONE_TABLE && b->kind == TONE_TABLE)
+        return a->count == b->count && memcmp(a->table, b->table, a->count * sizeof *a->table) == 0;
+    return a->kind == b->kind && a->g == b->g && a->a == b->a && a->b == b->b && a->c == b->c &&
+           a->d == b->d && a->e == b->e && a->f == b->f;
 }
 
 bool curve_is_near(const struct tone_curve *a, const struct tone_curve *b, double tolerance)

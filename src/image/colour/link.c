@@ -7,7 +7,7 @@
  * Little CMS's results are rounded to 2^-20, as different versions of libm give different last bits.
  *
  * Curves have CURVE_STEPS samples per octave, grids GRID_NODES nodes per axis; the kernel interpolates. */
-#include "image/colour/lcms.h"
+#include "image/colour/internal.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -44,21 +44,22 @@ void colour_links_drop(const struct colour_space *space)
     pthread_mutex_unlock(&links.lock);
 }
 
-/* Appends the tables of a space's curves to link->floats, equal ones only once. */
+/* Appends the tables of a space's curves to link->floats; channels with equal curves share one. */
 static enum status add_curves(struct colour_link *link, const struct colour_space *space, bool encodes,
                               int32_t starts[3], struct error *error)
 {
+    const float *tables[3];
     for (int c = 0; c < space->channels; c++) {
-        const float *table = colour_space_table(space, c, encodes);
-        if (table == NULL)
+        tables[c] = colour_space_table(space, c, encodes);
+        if (tables[c] == NULL)
             return fail_memory(error, "out of memory for a tone curve");
-        starts[c] = (int32_t)link->count;
-        for (int earlier = 0; earlier < c; earlier++)
-            if (curve_tables_equal(table, link->floats + starts[earlier]))
-                starts[c] = starts[earlier];
-        if (starts[c] < (int32_t)link->count)
+        int same = 0; /* the first channel with this table */
+        while (tables[same] != tables[c])
+            same++;
+        starts[c] = same < c ? starts[same] : (int32_t)link->count;
+        if (same < c)
             continue;
-        memcpy(link->floats + link->count, table, CURVE_TABLE_SIZE * sizeof *table);
+        memcpy(link->floats + link->count, tables[c], CURVE_TABLE_SIZE * sizeof *tables[c]);
         link->count += CURVE_TABLE_SIZE;
     }
     return STATUS_OK;
@@ -126,10 +127,8 @@ static cmsHTRANSFORM open_transform(const struct link_entry *entry, cmsContext c
                                   to->channels == 1 ? TYPE_GRAY_FLT : TYPE_RGB_FLT, intents[entry->intent],
                                   cmsFLAGS_NOOPTIMIZE | cmsFLAGS_NOCACHE |
                                       (entry->blackpoint ? cmsFLAGS_BLACKPOINTCOMPENSATION : 0));
-    if (source != NULL)
-        cmsCloseProfile(source);
-    if (target != NULL)
-        cmsCloseProfile(target);
+    cmsCloseProfile(source);
+    cmsCloseProfile(target);
     return transform;
 }
 

@@ -1,14 +1,17 @@
 /* Reads ICC profiles into struct colour_space. A profile of curves and a matrix is read completely. Other
  * profiles (with tables: A2B, D2B; or with a curve that decreases) are converted by Little CMS. Of these only
  * the luminance of grays and of each channel is sampled, for stages that need brightness. */
-#include "image/colour/profile.h"
+#include "image/colour/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ELEMENTS_MAX = 16 /* in a multiProcessElements tag (lcms.h) */ };
+enum {
+    PROFILE_MAX = 64 << 20, /* bytes; the largest printer profiles have 10 MB */
+    ELEMENTS_MAX = 16       /* in a multiProcessElements tag (internal.h) */
+};
 
 /* Reads the curve of a tag. False: it is missing or curve_parse refuses it, or out of memory. */
 static bool read_curve(cmsHPROFILE profile, cmsTagSignature tag, struct tone_curve *curve,
@@ -236,8 +239,7 @@ static enum status sample_light(struct colour_space *space, cmsContext context, 
     free(table);
     if (transform != NULL)
         cmsDeleteTransform(transform);
-    if (xyz != NULL)
-        cmsCloseProfile(xyz);
+    cmsCloseProfile(xyz);
     return status;
 }
 
@@ -298,8 +300,7 @@ enum status profile_read(struct colour_space *space, const void *icc, size_t siz
     }
     if (status == STATUS_OK)
         status = metadata_set_blob(&space->icc, icc, size, error);
-    if (profile != NULL)
-        cmsCloseProfile(profile);
+    cmsCloseProfile(profile);
     cmsDeleteContext(context);
     return status;
 }

@@ -1,6 +1,6 @@
 /* Contexts of Little CMS, and ICC profiles that climg makes: of built-in spaces, cICP, gAMA with cHRM, and of
  * the grays of an RGB space. */
-#include "image/colour/profile.h"
+#include "image/colour/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -153,8 +153,7 @@ enum status profile_write(const char *name, const double *xy, const struct tone_
         memcpy(icc->data + DATE_AT, date, DATE_SIZE);
     else
         blob_free(icc);
-    if (profile != NULL)
-        cmsCloseProfile(profile);
+    cmsCloseProfile(profile);
     if (tone != NULL)
         cmsFreeToneCurve(tone);
     cmsDeleteContext(context);

@@ -11,7 +11,7 @@
  * L*a*b*, WhitePoint; else D50. XYZ under another
  * white is adapted to D50 by Bradford's transform. L*a*b* becomes floats first, as Little CMS has no type
  * with TIFF's signed a* and b*. */
-#include "image/colour/profile.h"
+#include "image/colour/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +45,7 @@ static cmsHPROFILE open_source(struct rgb_conversion *conversion, const struct b
     if (profile != NULL && cmsGetColorSpace(profile) == wanted &&
         cmsGetDeviceClass(profile) != cmsSigLinkClass && !lcms_has_many_elements(profile, 0))
         return profile;
-    if (profile != NULL)
-        cmsCloseProfile(profile);
+    cmsCloseProfile(profile);
     return NULL;
 }
 
@@ -62,10 +61,8 @@ static void open_lcms_transform(struct rgb_conversion *conversion, cmsHPROFILE f
         conversion->transform = cmsCreateTransformTHR(
             conversion->context, from, type, to, is_16_bit ? TYPE_RGB_16 : TYPE_RGB_8,
             INTENT_RELATIVE_COLORIMETRIC, cmsFLAGS_NOCACHE | cmsFLAGS_BLACKPOINTCOMPENSATION);
-    if (from != NULL)
-        cmsCloseProfile(from);
-    if (to != NULL)
-        cmsCloseProfile(to);
+    cmsCloseProfile(from);
+    cmsCloseProfile(to);
 }
 
 enum status rgb_conversion_open(const struct image_info *info, const struct colour_space *target,

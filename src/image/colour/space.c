@@ -7,7 +7,7 @@
  * The cache is a list of reference-counted entries: for a folder of photos with one profile, it is read once.
  * Unused entries are freed when there are more than KEPT_SPACES. */
 #include "base/files.h"
-#include "image/colour/profile.h"
+#include "image/colour/internal.h"
 
 #include <math.h>
 #include <pthread.h>
