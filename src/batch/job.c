@@ -305,7 +305,7 @@ enum status job_check(const struct job *job, struct error *error)
         fail(error, STATUS_FAILED, "climg opens only files; use a pipe: curl URL | climg - OUTPUT");
     else
         fail(error, STATUS_FAILED, "cannot open: %s%s%s", strerror(job->stat_errno), kind ? "; also, " : "",
-             kind ? foreign_reading(kind, job->input).text : "");
+             kind ? foreign_read_hint(kind, job->input).text : "");
     error_prefix(error, job_input_name(job));
     return STATUS_FAILED;
 }

@@ -76,7 +76,7 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
     /* Integers of 32 bits often count or number objects: scaled to 16 bits, small ones are black. */
     const bool is_wide = sample_size(in) == sizeof(uint32_t) && !sample_is_float(in) &&
                          !worker->context->settings->range.given && !chain_caps(&job->chain).new_values;
-    if (page->out.alpha && job->format->holds.flat) { /* the format has no alpha */
+    if (page->out.alpha && job->format->holds.opaque) { /* the format has no alpha */
         snprintf(text, sizeof text, "its alpha is lost, as %s has none: the picture is put on white",
                  job->format->name);
         result_warn(result, text);

@@ -140,7 +140,7 @@ static void put_capacity(struct json_writer *out, const struct capacity *holds)
     json_end(out, ']');
     json_begin(out, "channels", '[');
     for (int i = 1; i <= 4; i++)
-        if ((holds->channels >> i & 1) != 0 && !(holds->flat && i % 2 == 0))
+        if ((holds->channels >> i & 1) != 0 && !(holds->opaque && i % 2 == 0))
             json_put_integer(out, NULL, i);
     json_end(out, ']');
     json_put_boolean(out, "pages", holds->pages);

@@ -25,11 +25,11 @@ struct reader {
     struct reader_options options;
     FILE *file;
     unsigned char head[FOREIGN_SIGNATURE_SIZE]; /* the file's first bytes, already read to recognise it */
-    size_t head_size; /* bytes of `head` that precede the position of `file`, at most SIGNATURE_SIZE; 0 if the
-                       * class seeks: `file` is at its start */
+    size_t head_size; /* bytes of `head` that the format must decode before it reads on in `file`, at most
+                       * SIGNATURE_SIZE. 0 if the class seeks: `file` is at its start */
     struct prefetch prefetch;
-    struct metadata trailing; /* only left_out and warning are used: reader_trailing_warnings */
-    bool trailing_done;       /* check_trailing_data was called, or reader_copy copies all data */
+    struct metadata trailing;  /* only left_out and warning are used: reader_trailing_warnings */
+    bool has_checked_trailing; /* check_trailing_data was called, or reader_copy copies all data */
     /* The format sets info, page_count, uncompressed, memory and rounded. */
     struct image_info info; /* as in the file; reader.c frees its metadata */
     /* For CMYK and L*a*b*: the RGB that reader_info returns. Borrows from info and from the target space. */
@@ -50,6 +50,9 @@ enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixel
 
 /* Fails with "cannot read: " and the text of errno. */
 enum status fail_reading(struct error *error);
+
+/* Fails with "damaged PNG: " and `what`, or like fail_reading if reading the file failed. */
+enum status fail_damaged(const struct reader *reader, const char *what, struct error *error);
 
 /* Functions of a format. Contracts are in image/reader.h, at the functions of the same names. Messages do not
  * name the file: reader.c adds the name. One thread at a time uses a reader. */

@@ -71,7 +71,7 @@ bool format_set_parse(const char *text, format_set *set)
     struct word word;
     *set = 0;
     while (text_next_word(&text, ',', &word)) {
-        char name[16];
+        char name[16]; /* "" for longer words: no format has such an extension */
         snprintf(name, sizeof name, "%.*s", (int)(word.length < sizeof name ? word.length : 0), word.start);
         const struct format *format = format_by_extension(name);
         if (format == NULL)
@@ -162,13 +162,16 @@ void format_leave_out(const struct format *format, struct image_info *info)
     if (format->holds.texts && metadata->icc.data != NULL &&
         !format_holds_icc(format, &metadata->icc, info->channels))
         metadata_leave_out(metadata, "the ICC profile, which is damaged or of other colours");
+    if (format->holds.texts && !format->holds.cicp && !format->holds.tags && metadata->icc.data == NULL &&
+        !metadata->srgb && (metadata->gamma > 0 || metadata->has_chromaticities))
+        metadata_leave_out(metadata, "the colour space");
     if (metadata->has_cicp && !format->holds.cicp)
         metadata_leave_out(metadata, "cICP");
     for (size_t i = 0; i < metadata->tag_count; i++) {
         const struct tiff_tag *tag = &metadata->tags[i];
         const bool is_in_exif =
             format->holds.texts && metadata->exif.data != NULL && exif_shares_tag(tag->number);
-        if (!format->holds.tags && !is_in_exif)
+        if (!format->holds.tags && !(format->holds.iptc && tag->number == TAG_IPTC) && !is_in_exif)
             metadata_leave_out(metadata, tiff_tag_name(tag));
     }
     for (size_t i = 0; format->holds_text != NULL && i < metadata->text_count; i++) {
@@ -301,7 +304,7 @@ static void name_for_shell(const char *path, char *foreign, char *png, size_t si
     }
 }
 
-struct foreign_hint foreign_reading(const char *name, const char *path)
+struct foreign_hint foreign_read_hint(const char *name, const char *path)
 {
     struct foreign_hint hint;
     char foreign[100], png[100];
@@ -321,7 +324,7 @@ struct foreign_hint foreign_reading(const char *name, const char *path)
     return hint;
 }
 
-struct foreign_hint foreign_writing(const char *name, const char *path)
+struct foreign_hint foreign_write_hint(const char *name, const char *path)
 {
     struct foreign_hint hint;
     char foreign[100], png[100];

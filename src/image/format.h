@@ -18,11 +18,12 @@ struct capacity {
     unsigned channels; /* set of channel counts: bit 1u << 3 is RGB. 0 for pages of video */
     bool bits;         /* gray pictures of one bit per pixel (writer_options.bilevel) */
     bool masks;        /* two or four channels of which the last is not alpha */
-    bool flat;         /* no alpha: the writer blends pictures that have it with white */
+    bool opaque;       /* no alpha: the writer blends pictures that have it with white */
     bool pages;        /* more than one page in a file */
     bool video;        /* frames of luma and chroma pages (struct video) */
     bool texts;        /* metadata: texts and most other fields */
-    bool tags;         /* metadata: tags that only TIFF has */
+    bool tags;         /* metadata: tags that only TIFF has, and chromaticities */
+    bool iptc;         /* metadata: IPTC, of those tags */
     bool cicp;         /* metadata: PNG's chunks of colours: cICP (code points of H.273), sRGB, gAMA, cHRM */
 };
 
@@ -52,7 +53,8 @@ struct format {
     unsigned coding; /* set of enum coding_option that the writer follows */
     struct capacity holds;
     /* True if a file that begins with `head` has this format. `size` is SIGNATURE_SIZE or
-     * RIFF_SIGNATURE_SIZE, or less if the file is shorter. NULL: an output format, read as another one. */
+     * RIFF_SIGNATURE_SIZE, or less if the file is shorter. NULL: only for outputs; another format reads such
+     * files, as PGM and PPM read PNM. */
     bool (*recognise)(const unsigned char *head, size_t size);
     /* Verifies the checksums that reading skips, and warns in `notes` of data after the end. `file` is at its
      * start. May be NULL. */
@@ -109,7 +111,7 @@ bool format_set_accepts(format_set set, const struct format *format);
 /* Returns all extensions, "png|tif|tiff", for --help. Valid until the next call; not thread-safe. */
 const char *format_extensions(void);
 
-/* True if a file of the format can hold `content`; ignores `flat`, `tags` and `cicp`. */
+/* True if a file of the format can hold `content`; ignores `opaque`, `tags` and `cicp`. */
 bool format_holds(const struct format *format, const struct capacity *content);
 
 /* True if a file of the format can hold a pyramid: complex samples in many pages, and a text that describes
@@ -156,13 +158,13 @@ struct foreign_hint {
  * "climg does not write GIF; write out.png and convert that, ...". `name` is foreign_camera_raw or a result
  * of the two functions above: pointers are compared. The path may be "-". */
 extern const char foreign_camera_raw[];
-struct foreign_hint foreign_reading(const char *name, const char *path);
-struct foreign_hint foreign_writing(const char *name, const char *path);
+struct foreign_hint foreign_read_hint(const char *name, const char *path);
+struct foreign_hint foreign_write_hint(const char *name, const char *path);
 
 struct reader_options {
     format_set only;     /* formats to accept, by the file's first bytes; 0: all */
     int page;            /* the first page to read, from 1 on; 0: all pages */
-    int last_page;       /* the last page to read, or a later one than the file has; 0: the same as `page` */
+    int last_page;       /* the last page to read; may be beyond the file's last page; 0: only `page` */
     bool rewinds;        /* reader_measure(), reader_rewind() or reader_examine() may be called */
     bool reopens;        /* reader_open_again() may be called; not for video, which may be endless */
     bool copies;         /* reader_copy() may be called if the format is lossy */

@@ -1,8 +1,8 @@
 /* Reads and copies the directories (IFDs) of TIFF and EXIF, in either byte order, classic or BigTIFF.
  *
  * The data may be hostile: every offset, count and size is checked against the file or blob. A copy follows
- * each kind of pointer once, has at most MAX_COPY bytes, and gets no value that makes it longer than its
- * original by more than IFD_SLACK bytes. */
+ * each kind of pointer once, so that an IFD that points to itself ends. It has at most MAX_COPY bytes, and
+ * gets no value that makes it longer than its original by more than IFD_SLACK bytes. */
 #include "image/ifd.h"
 
 #include <endian.h>
@@ -290,9 +290,6 @@ static enum status copy_entry(const struct ifd *ifd, const struct ifd_entry *ent
     return STATUS_OK;
 }
 
-static enum status copy_level(const struct ifd *ifd, bool (*keep)(uint16_t tag), int depth,
-                              struct ifd_sink *sink, uint64_t *offset, struct error *error);
-
 /* Returns 0 to 2 if the tag's value is the offset of another IFD, else -1. */
 static int pointer_kind(uint16_t tag)
 {
@@ -303,10 +300,10 @@ static int pointer_kind(uint16_t tag)
     return -1;
 }
 
-/* Copies the IFD that an entry points to, and writes an entry that points to the copy. `depth` is the number
- * of further levels that may be copied. */
-static enum status copy_sub(const struct ifd *ifd, const struct ifd_entry *entry, int depth,
-                            struct ifd_sink *sink, size_t at, bool *kept, struct error *error)
+/* Copies the IFD that an entry points to, and writes an entry that points to the copy. *kept is false if the
+ * IFD of this kind was copied before, or cannot be read. */
+static enum status copy_sub(const struct ifd *ifd, const struct ifd_entry *entry, struct ifd_sink *sink,
+                            size_t at, bool *kept, struct error *error)
 {
     const struct ifd_layout layout = layout_of(sink->big);
     struct ifd from = *ifd;
@@ -314,10 +311,10 @@ static enum status copy_sub(const struct ifd *ifd, const struct ifd_entry *entry
 
     *kept = false;
     bool *followed = &sink->followed[pointer_kind(entry->tag)];
-    if (depth == 0 || *followed || !ifd_unsigned(ifd, entry, &from.at))
+    if (*followed || !ifd_unsigned(ifd, entry, &from.at))
         return STATUS_OK;
     *followed = true;
-    enum status status = copy_level(&from, NULL, depth - 1, sink, &to, error);
+    enum status status = ifd_copy(&from, NULL, sink, &to, error);
     sink->is_damaged = sink->is_damaged || to == 0;
     if (status != STATUS_OK || to == 0)
         return status;
@@ -329,8 +326,8 @@ static enum status copy_sub(const struct ifd *ifd, const struct ifd_entry *entry
     return STATUS_OK;
 }
 
-static enum status copy_level(const struct ifd *ifd, bool (*keep)(uint16_t tag), int depth,
-                              struct ifd_sink *sink, uint64_t *offset, struct error *error)
+enum status ifd_copy(const struct ifd *ifd, bool (*keep)(uint16_t tag), struct ifd_sink *sink,
+                     uint64_t *offset, struct error *error)
 {
     const struct ifd_layout layout = layout_of(sink->big);
     const uint32_t count = ifd_entry_count(ifd);
@@ -360,7 +357,7 @@ static enum status copy_level(const struct ifd *ifd, bool (*keep)(uint16_t tag),
         /* The classic layout lacks BigTIFF's types; no EXIF tag needs them. */
         const bool is_big = entry.type == TIFF_LONG8 || entry.type == TIFF_SLONG8 || entry.type == TIFF_IFD8;
         if (kind >= 0)
-            status = copy_sub(ifd, &entry, depth, sink, at, &kept, error);
+            status = copy_sub(ifd, &entry, sink, at, &kept, error);
         else if (sink->big || !is_big)
             status = copy_entry(ifd, &entry, sink, at, &kept, error);
         else
@@ -374,12 +371,4 @@ static enum status copy_level(const struct ifd *ifd, bool (*keep)(uint16_t tag),
     put_word(sink->bytes.data + start, layout.head, done);
     *offset = done > 0 ? sink->base + start : 0;
     return STATUS_OK;
-}
-
-enum status ifd_copy(const struct ifd *ifd, bool (*keep)(uint16_t tag), struct ifd_sink *sink,
-                     uint64_t *offset, struct error *error)
-{
-    /* IFD0 points to EXIF, EXIF to interoperability, and nothing is deeper. The limit ends an IFD that points
-     * to itself. */
-    return copy_level(ifd, keep, 2, sink, offset, error);
 }

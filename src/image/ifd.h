@@ -44,7 +44,7 @@ struct ifd_entry {
 /* Sets *ifd to the first directory of a blob. False if the blob does not start with a classic TIFF header. */
 bool ifd_of_blob(const struct blob *blob, struct ifd *ifd);
 
-/* Sets ifd->at to the first directory, of which the header has the offset. False if it cannot be read. */
+/* Sets ifd->at to the first directory, whose offset is in the header. False if it cannot be read. */
 bool ifd_first(struct ifd *ifd);
 
 /* Reads the offset of the next directory in the link after a directory. It is 0 after the last one. False if
@@ -85,7 +85,7 @@ struct ifd_sink {
     size_t capacity;   /* bytes allocated */
     uint64_t base;     /* even */
     bool big;          /* BigTIFF's layout */
-    bool followed[3];  /* by pointer_kind(): the IFD of this kind was copied; only one is */
+    bool followed[3];  /* an IFD of EXIF, GPS, interoperability was copied: a second one is not */
     bool is_damaged;   /* an IFD, or an entry of an IFD that is copied whole, could not be read */
 };
 

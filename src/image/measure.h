@@ -20,12 +20,12 @@ struct page_measures {
     double black[4], white[4];
 
     /* Variance of the Laplacian: 4 times a pixel less its 4 neighbours; white noise of variance v gives 20 v.
-     * It is taken of the sum of the n colours divided by sqrt(n), in which noise that is independent in the
-     * colours has the variance that it has in each. Full scale is 1. NaN: no pixel has finite neighbours. */
+     * Pixels are the sums of the n colours divided by sqrt(n): so noise that is independent and equal in the
+     * colours keeps its variance. Full scale is 1. NaN: no pixel has finite neighbours. */
     double laplacian;
 
     /* Used bits of uint16 samples: 8 if is_replicated, else 16 less the lowest bits that are the same in all
-     * samples of a channel. 0: another type, or no channel changes. */
+     * samples of a channel. 0: not uint16, or all pixels are equal. */
     int real_bits;
     bool is_replicated; /* samples differ, and all are multiples of 257, as 8-bit samples that were converted
                          */

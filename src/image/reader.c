@@ -66,6 +66,12 @@ enum status fail_reading(struct error *error)
     return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
 }
 
+enum status fail_damaged(const struct reader *reader, const char *what, struct error *error)
+{
+    return ferror(reader->file) ? fail_reading(error)
+                                : fail(error, STATUS_FAILED, "damaged %s: %s", reader->format->name, what);
+}
+
 static const char *name_of(const char *path)
 {
     return strcmp(path, "-") == 0 ? "standard input" : path;
@@ -105,7 +111,7 @@ static enum status identify(struct reader *common, const char *path, struct erro
     if (common->head_size == 0)
         return fail(error, STATUS_FAILED, "empty file");
     const char *foreign = foreign_name(common->head, common->head_size);
-    return foreign != NULL ? fail(error, STATUS_FAILED, "%s", foreign_reading(foreign, path).text)
+    return foreign != NULL ? fail(error, STATUS_FAILED, "%s", foreign_read_hint(foreign, path).text)
                            : fail(error, STATUS_FAILED, "is not %s", format_names(NULL, "or").text);
 }
 
@@ -141,7 +147,7 @@ static enum status open_rgb_conversion(struct reader *reader, struct error *erro
     reader->converted = *info;
     reader->converted.channels = 3;
     reader->converted.metadata.has_chromaticities = false;
-    reader->converted.metadata.icc = target->icc; /* which a copy of the metadata copies */
+    reader->converted.metadata.icc = target->icc; /* borrowed; metadata_copy makes a copy */
     return STATUS_OK;
 }
 
@@ -200,7 +206,7 @@ static enum status open_reader(const char *path, FILE *file, const struct reader
         status = *reader != NULL ? STATUS_OK : STATUS_FAILED;
     }
     if (status == STATUS_OK) {
-        **reader = common; /* the first member of the format's struct */
+        **reader = common; /* struct reader is the first member of the format's struct */
         const bool seeks = common.format->reader->seeks || options->rewinds ||
                            (options->copies && common.format->lossy) ||
                            (options->reopens && !common.format->holds.video);
@@ -285,7 +291,7 @@ bool reader_is_complete(const struct reader *reader)
 
 const struct metadata *reader_trailing_warnings(struct reader *reader)
 {
-    if (reader->format->reader->check_trailing_data != NULL && !reader->trailing_done)
+    if (reader->format->reader->check_trailing_data != NULL && !reader->has_checked_trailing)
         reader->format->reader->check_trailing_data(reader);
     return &reader->trailing;
 }
@@ -473,7 +479,7 @@ enum status reader_examine(struct reader *reader, struct error *error)
     if (reader->format->examine == NULL)
         return STATUS_OK;
     reader_trailing_warnings(reader); /* needs the file's position */
-    reader->trailing_done = true;
+    reader->has_checked_trailing = true;
     if (fseeko(reader->file, 0, SEEK_SET) != 0)
         return prefix_name(reader, fail_reading(error), error);
     return prefix_name(reader, reader->format->examine(reader->file, &reader->trailing, error), error);
@@ -483,7 +489,7 @@ enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
 {
     char bytes[BUFSIZ];
     size_t size;
-    reader->trailing_done = true; /* the copy has all data */
+    reader->has_checked_trailing = true; /* the copy has all data */
     /* Decode first, so that a damaged file fails before anything is written. */
     enum status status = reader_decode_all(reader, error);
     if (status == STATUS_OK && fseeko(reader->file, 0, SEEK_SET) != 0)

@@ -20,19 +20,10 @@ static enum status prefix_name(const struct writer *writer, enum status status, 
     return status;
 }
 
-/* Sets the number of threads, by default one for each processor. */
-static void choose_jobs(struct writer_options *options)
-{
-    if (options->jobs == 0)
-        options->jobs = processors_available();
-}
-
 uint64_t writer_memory(const struct writer_options *options, const struct image_info *info)
 {
     const struct writer_class *class = options->format->writer;
-    struct writer_options chosen = *options;
-    choose_jobs(&chosen);
-    return class->memory == NULL ? 0 : class->memory(&chosen, info);
+    return class->memory == NULL ? 0 : class->memory(options, info);
 }
 
 bool writer_seeks(const struct format *format)
@@ -50,7 +41,7 @@ enum status writer_open(const char *path, const struct writer_options *options, 
         return STATUS_FAILED;
     opened->format = options->format;
     opened->options = *options;
-    choose_jobs(&opened->options);
+    opened->options.jobs = options->jobs > 0 ? options->jobs : processors_available();
     enum status status = output_open(&opened->output, path, class->seeks ? options->spool : NULL, error);
     opened->output.durable = options->durable;
     if (status == STATUS_OK)
@@ -170,7 +161,7 @@ enum status writer_begin_page(struct writer *writer, const struct image_info *in
 {
     enum status status = writer_check_page(writer, info, error);
     writer->info = *info; /* borrows the metadata */
-    writer->blends_alpha = info->alpha && writer->format->holds.flat && !writer->options.bilevel;
+    writer->blends_alpha = info->alpha && writer->format->holds.opaque && !writer->options.bilevel;
     if (writer->blends_alpha) {
         writer->info.channels--;
         writer->info.alpha = false;

@@ -19,7 +19,7 @@ bool writer_seeks(const struct format *format);
 enum status writer_open(const char *path, const struct writer_options *options, struct writer **writer,
                         struct error *error);
 
-/* Returns the bytes that the writer allocates for such a page. */
+/* Returns the bytes that the writer allocates for such a page. options->jobs must not be 0. */
 uint64_t writer_memory(const struct writer_options *options, const struct image_info *info);
 
 /* Begins a page. Fails if the format cannot hold it, and says which formats can. */

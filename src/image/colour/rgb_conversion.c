@@ -7,10 +7,9 @@
  *
  * L*a*b* is relative to a reference white, about which sources disagree: TIFF 6.0, section 23, forbids the
  * tag WhitePoint and names no white; Adobe's later note on ICCLab and libtiff read that tag; Photoshop writes
- * D50 without it. climg uses the white of the first one in this list that the file has: an ICC profile of
- * L*a*b*, WhitePoint; else D50. XYZ under another
- * white is adapted to D50 by Bradford's transform. L*a*b* becomes floats first, as Little CMS has no type
- * with TIFF's signed a* and b*. */
+ * D50 without it. climg uses the file's ICC profile of L*a*b*, or else its WhitePoint, or else D50. XYZ under
+ * another white is adapted to D50 by Bradford's transform. L*a*b* becomes floats first, as Little CMS has no
+ * type with TIFF's signed a* and b*. */
 #include "image/colour/internal.h"
 
 #include <stdlib.h>

@@ -53,9 +53,9 @@ struct jpeg_session {
     const unsigned char *start;     /* first byte of the current input: bytes in memory, or the buffer */
     size_t zeros;                   /* number of successive zero bytes in the file directly before `start` */
     struct jpeg_segments *segments; /* collects metadata; may be NULL */
-    bool complete;                  /* all pixels are decoded; later bytes are not needed */
-    bool ended;                     /* the file ended before its end marker (EOI) */
-    bool has_no_end;                /* complete, but other data are in place of the end marker */
+    bool has_all_pixels;            /* all pixels are decoded; later bytes are not needed */
+    bool file_ended;                /* the file ended before its end marker (EOI) */
+    bool lacks_end_marker;          /* has_all_pixels, but other data are in place of the end marker */
 };
 
 /* Begins to decode `size` bytes at `head` and then the rest of the file. The bytes must stay valid until the
@@ -100,8 +100,8 @@ void jpeg_session_warn_missing_end(const struct jpeg_session *session, struct me
  * the scaled tables, from which the quality is estimated. */
 
 /* After the header was read: returns the quality whose table for luma (component 0) or chroma (1) has the sum
- * nearest to the sum of the file's table. Of several equally near ones returns `preferred` if it is one of
- * them, else the lowest; if `preferred` is 0, the highest. Returns 0 if the component has no table. */
+ * nearest to the sum of the file's table. If several are equally near: `preferred` if it is one of them, else
+ * the lowest, or the highest if `preferred` is 0. Returns 0 if the component has no table. */
 int jpeg_quality_estimate(const struct jpeg_decompress_struct *in, int component, int preferred);
 
 /* After the header was read: returns the chroma subsampling; SUBSAMPLING_UNKNOWN for gray, and for ratios
@@ -157,7 +157,7 @@ void jpeg_companions_warn(const struct jpeg_companions *companions, struct metad
 /* Searches the bytes after the end marker of the first picture for companions. */
 struct jpeg_companions jpeg_companions_find(const unsigned char *bytes, size_t size);
 
-/* Collects the segments of a header. Zeroed but for `metadata` at the start. */
+/* Collects the segments of a header. Zero it and set `metadata` before the header is read. */
 struct jpeg_segments {
     struct metadata *metadata;         /* the reader's; filled in as segments are read */
     struct blob photoshop;             /* resources of all Photoshop segments, concatenated */

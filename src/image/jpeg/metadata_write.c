@@ -169,13 +169,4 @@ void jpeg_leave_out(struct image_info *info)
         metadata_leave_out(metadata, "the resolution");
     if (!exif_fits(&metadata->exif))
         metadata_leave_out(metadata, "EXIF, which is larger than 64 KiB");
-    if (metadata->icc.data == NULL && !metadata->srgb &&
-        (metadata->gamma > 0 || metadata->has_chromaticities))
-        metadata_leave_out(metadata, "the colour space");
-    for (size_t i = 0; i < metadata->tag_count; i++) {
-        const struct tiff_tag *tag = &metadata->tags[i];
-        const bool is_in_exif = metadata->exif.data != NULL && exif_shares_tag(tag->number);
-        if (tag->number != TAG_IPTC && !is_in_exif)
-            metadata_leave_out(metadata, tiff_tag_name(tag));
-    }
 }

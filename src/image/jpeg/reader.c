@@ -115,9 +115,9 @@ static enum status jpeg_read_rows(void *context, struct error *error)
     if (in->output_scanline == 0)
         jpeg_start_decompress(in); /* reads all scans if there are several */
     /* A file that ended too early may lack the last scans. Then no row is right. */
-    if (jpeg_has_multiple_scans(in) && session->ended) {
-        session->complete = jpeg_session_has_all_scans(session);
-        if (!session->complete)
+    if (jpeg_has_multiple_scans(in) && session->file_ended) {
+        session->has_all_pixels = jpeg_session_has_all_scans(session);
+        if (!session->has_all_pixels)
             return jpeg_session_check_end(session, error);
     }
     for (uint32_t i = 0; i < request->count; i++) {
@@ -142,14 +142,14 @@ static enum status read_end_marker(void *context, struct error *error)
 static enum status check_end_marker(struct jpeg_reader *reader, struct error *error)
 {
     struct jpeg_session *session = &reader->session;
-    session->complete = true;
+    session->has_all_pixels = true;
     enum status status = jpeg_session_run(session, read_end_marker, reader, error);
     /* libjpeg's last message is the one that failed. */
     const bool is_stray_data = session->errors.msg_code == JWRN_EXTRANEOUS_DATA;
     if (status != STATUS_OK && (error->is_out_of_memory || is_stray_data || ferror(reader->base.file)))
         return status;
     /* All other failures mean that other data are in place of the marker. */
-    session->has_no_end = session->has_no_end || status != STATUS_OK;
+    session->lacks_end_marker = session->lacks_end_marker || status != STATUS_OK;
     jpeg_session_warn_missing_end(session, &reader->base.trailing);
     return STATUS_OK;
 }
@@ -175,7 +175,7 @@ void jpeg_check_companions(struct jpeg_session *session, struct jpeg_reader *rea
 {
     FILE *const opened = reader->base.file;
     struct stat file;
-    if (!session->complete || session->ended || session->has_no_end)
+    if (!session->has_all_pixels || session->file_ended || session->lacks_end_marker)
         return;
     const size_t have = session->source.bytes_in_buffer;
     size_t more = 0;

@@ -2,9 +2,9 @@
  *
  *     bytes that the caller has read ─▶ libjpeg, then file ─▶ buffer ─▶ libjpeg ─▶ file of the output
  *
- * libjpeg replaces pixels of damaged data by gray and prints a warning. Here a warning is an error unless it
- * costs no pixel. At the end of the file libjpeg receives an end marker (EOI) that the file does not have:
- * all pixels may have been decoded. jpeg_session_check_end fails if they were not.
+ * libjpeg replaces pixels of damaged data by gray and prints a warning. Here such a warning is an error;
+ * those that cost no pixel are ignored. If the file ends early, libjpeg receives an end marker (EOI), as all
+ * pixels may have been decoded. jpeg_session_check_end fails if they were not.
  *
  * Callbacks have the names of libjpeg's members (libjpeg.txt), and run inside a step. */
 #include "image/jpeg/jpeg.h"
@@ -48,7 +48,7 @@ static void error_exit(j_common_ptr jpeg)
         fail_writing(session->error, errno);
     else if (code == JERR_OUT_OF_MEMORY)
         fail_memory(session->error, "out of memory for JPEG");
-    else if (session->ended)
+    else if (session->file_ended)
         jpeg_session_check_end(session, session->error);
     else
         fail(session->error, STATUS_FAILED, "%s: %s",
@@ -74,21 +74,21 @@ static size_t zeros_before(const struct jpeg_session *session, const unsigned ch
  * pixel:
  * - before the first scan;
  * - after all pixels, if the marker is not EOI, or the file has ended: some cameras write data of their own
- *   in place of EOI. Sets has_no_end;
+ *   in place of EOI. Sets lacks_end_marker;
  * - zeros: cameras pad with them after the picture.
  * Other bytes before EOI mean that damage made the entropy decoder stop too early. */
 static bool accept_stray_bytes(struct jpeg_session *session)
 {
     const struct jpeg_decompress_struct *in = &session->jpeg.in;
     const size_t count = (size_t)session->errors.msg_parm.i[0];
-    const bool at_end_marker = session->errors.msg_parm.i[1] == JPEG_EOI && !session->ended;
+    const bool at_end_marker = session->errors.msg_parm.i[1] == JPEG_EOI && !session->file_ended;
     if (in->input_scan_number == 0)
         return true;
     if (in->input_iMCU_row >= in->total_iMCU_rows && jpeg_session_has_all_scans(session))
-        session->complete = true;
-    if (session->complete && !at_end_marker)
-        return session->has_no_end = true;
-    return !session->ended && zeros_before(session, session->source.next_input_byte) >= count;
+        session->has_all_pixels = true;
+    if (session->has_all_pixels && !at_end_marker)
+        return session->lacks_end_marker = true;
+    return !session->file_ended && zeros_before(session, session->source.next_input_byte) >= count;
 }
 
 /* Makes an error of a warning that may cost pixels. Level -1 is a warning; others are traces. */
@@ -146,11 +146,11 @@ static boolean fill_input_buffer(j_decompress_ptr in)
     if (size > 1 && session->buffer[size - 1] == 0xff && ungetc(0xff, session->file) != EOF)
         size--;
     if (size == 0 && ferror(session->file)) {
-        fail(session->error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+        fail_reading(session->error);
         jpeg_session_fail(session);
     }
-    session->ended = size == 0;
-    set_data(session, session->ended ? end : session->buffer, session->ended ? sizeof end : size);
+    session->file_ended = size == 0;
+    set_data(session, session->file_ended ? end : session->buffer, session->file_ended ? sizeof end : size);
     return TRUE;
 }
 
@@ -175,14 +175,14 @@ int jpeg_session_read_byte(struct jpeg_session *session)
 
 enum status jpeg_session_check_end(const struct jpeg_session *session, struct error *error)
 {
-    return session->ended && !session->complete
+    return session->file_ended && !session->has_all_pixels
                ? fail(error, STATUS_FAILED, "damaged JPEG: the file ends too early")
                : STATUS_OK;
 }
 
 void jpeg_session_warn_missing_end(const struct jpeg_session *session, struct metadata *trailing)
 {
-    if (session->ended || session->has_no_end)
+    if (session->file_ended || session->lacks_end_marker)
         metadata_warn(trailing, "lacks the marker at its end; all of its pixels were read");
 }
 

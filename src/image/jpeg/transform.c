@@ -11,7 +11,6 @@
  * damaged or a pipe. Then the caller decodes the pixels. */
 #include "image/jpeg/jpeg.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +76,7 @@ static enum status read_blocks(void *context, struct error *error)
     if (job->move->obstacle[0] != '\0')
         return STATUS_OK;
     job->from = jpeg_read_coefficients(&job->in.jpeg.in);
-    job->in.complete = job->in.complete || jpeg_session_has_all_scans(&job->in);
+    job->in.has_all_pixels = job->in.has_all_pixels || jpeg_session_has_all_scans(&job->in);
     return jpeg_session_check_end(&job->in, error);
 }
 
@@ -219,7 +218,7 @@ enum status jpeg_transform(struct reader *reader, struct writer *writer, const s
         if (status == STATUS_OK)
             status = jpeg_session_run(&job.out, write_blocks, &job, error);
     } else if (status == STATUS_OK && fseeko(reader->file, here, SEEK_SET) != 0) {
-        status = fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+        status = fail_reading(error);
     }
     jpeg_session_close(&job.in);
     jpeg_session_close(&job.out);

@@ -348,7 +348,7 @@ const struct format format_jpeg = {
     .extensions = (const char *const[]){"jpg", "jpeg", "jpe", "jfif", NULL},
     .coding = CODING_QUALITY | CODING_SUBSAMPLING | CODING_PROGRESSIVE,
     .holds =
-        {.types = 1u << SAMPLE_UINT8, .channels = CHANNELS_ALL, .flat = true, .texts = true, .tags = true},
+        {.types = 1u << SAMPLE_UINT8, .channels = CHANNELS_ALL, .opaque = true, .texts = true, .iptc = true},
     .recognise = jpeg_recognise,
     .examine = jpeg_examine,
     .holds_text = jpeg_holds_text,

@@ -193,16 +193,16 @@ enum status metadata_set_space(struct metadata *metadata, const struct colour_sp
 /* Returns a tag's name for messages: "IPTC", "tag 65000". Valid until the next call in this thread. */
 const char *tiff_tag_name(const struct tiff_tag *tag);
 
-/* True if ImageJ or tifffile wrote the description, and the file may have one directory for several images,
- * which follow each other without gaps. */
+/* True if ImageJ or tifffile wrote the description, and a reader that trusts it may expect several images
+ * after one directory, without gaps between them. */
 bool description_is_stack(const struct metadata *metadata);
 
-/* Drops tifffile's description if decoded rows do not have the shape in it, or OME's if they have another
- * number or type of samples than the file. */
-void description_drop_untrue(struct metadata *metadata, bool is_other_shape, bool is_other_type);
+/* After a page was opened: drops tifffile's description if decoded rows do not have the shape in it, and
+ * OME's if they have another number or type of samples than the file. */
+void description_check_decoded(struct metadata *metadata, bool is_other_shape, bool is_other_type);
 
-/* True if the description may be a person's and is short. ImageJ's, tifffile's, OME's and climg's own say
- * what stages may make untrue, and EXIF has at most 64 KiB in a JPEG. */
+/* True if the description is short and not by ImageJ, tifffile, OME or climg, so that it may be a person's.
+ * Those programs describe properties that stages change, and EXIF has at most 64 KiB in a JPEG. */
 enum { CAPTION_MAX = 8192 };
 bool description_is_caption(const struct metadata *metadata);
 
@@ -218,9 +218,9 @@ bool exif_has_header(const void *data, size_t size);
 /* Returns TIFF's orientation, 1 to 8; 0: absent or unreadable. */
 int exif_orientation(const struct blob *exif);
 
-/* Creates EXIF with the metadata's orientation, for formats that store the orientation only in EXIF: a copy
- * of the metadata's EXIF if `copied`, else EXIF with nothing more. The caller frees exif->data, which is NULL
- * if it would be empty. */
+/* Creates EXIF with the metadata's orientation, for formats that store the orientation only in EXIF. If
+ * `copied`, it is a copy of the metadata's EXIF with that orientation; else it has only the orientation. The
+ * caller frees exif->data, which is NULL if there is nothing to store. */
 enum status exif_with_orientation(const struct metadata *metadata, bool copied, struct blob *exif,
                                   struct error *error);
 

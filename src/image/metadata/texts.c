@@ -122,7 +122,7 @@ static bool is_ome(const char *text)
            (strstr(text, "<OME") != NULL || strstr(text, ":OME") != NULL);
 }
 
-void description_drop_untrue(struct metadata *metadata, bool is_other_shape, bool is_other_type)
+void description_check_decoded(struct metadata *metadata, bool is_other_shape, bool is_other_type)
 {
     const char *text = metadata_text(metadata, DESCRIPTION);
     if (text != NULL && is_other_shape && is_tifffile(text))

@@ -39,14 +39,6 @@ struct netpbm_reader {
 
 /* ---------------------------------------------------------------- bytes and words of the header */
 
-/* Fails with the I/O error if there was one, else because the file is damaged. */
-static enum status netpbm_damaged(const struct netpbm_reader *reader, const char *what, struct error *error)
-{
-    if (ferror(reader->base.file))
-        return fail_reading(error);
-    return fail(error, STATUS_FAILED, "damaged %s: %s", reader->base.format->name, what);
-}
-
 /* Returns the next byte, or EOF. */
 static int next_byte(struct netpbm_reader *reader)
 {
@@ -62,7 +54,7 @@ static enum status netpbm_read_bytes(struct netpbm_reader *reader, void *to, siz
     memcpy(to, reader->base.head + reader->head_used, some);
     reader->head_used += some;
     some += fread((unsigned char *)to + some, 1, size - some, reader->base.file);
-    return some == size ? STATUS_OK : netpbm_damaged(reader, "the file ends too early", error);
+    return some == size ? STATUS_OK : fail_damaged(&reader->base, "the file ends too early", error);
 }
 
 /* Returns the next byte of a header, or EOF. Returns a comment as its newline. */
@@ -85,8 +77,8 @@ static enum status read_word(struct netpbm_reader *reader, char word[WORD_SIZE],
         word[length++] = (char)byte;
     word[length] = '\0';
     if (length == 0)
-        return netpbm_damaged(reader, "the file ends too early", error);
-    return length < WORD_SIZE - 1 ? STATUS_OK : netpbm_damaged(reader, "its header is broken", error);
+        return fail_damaged(&reader->base, "the file ends too early", error);
+    return length < WORD_SIZE - 1 ? STATUS_OK : fail_damaged(&reader->base, "its header is broken", error);
 }
 
 /* Parses a decimal number up to UINT32_MAX. */
@@ -95,7 +87,7 @@ static enum status parse_number(const struct netpbm_reader *reader, const char *
 {
     long long value = 0;
     if (!isdigit((unsigned char)word[0]) || !text_to_integer(word, &value) || value > UINT32_MAX)
-        return netpbm_damaged(reader, "invalid number in the header", error);
+        return fail_damaged(&reader->base, "invalid number in the header", error);
     *number = (uint32_t)value;
     return STATUS_OK;
 }
@@ -116,7 +108,7 @@ static enum status netpbm_read_line(struct netpbm_reader *reader, char line[LINE
     for (; byte != EOF && byte != '\n' && length < LINE_SIZE - 1; byte = header_byte(reader))
         line[length++] = (char)byte;
     line[length] = '\0';
-    return byte == '\n' ? STATUS_OK : netpbm_damaged(reader, "its header is broken", error);
+    return byte == '\n' ? STATUS_OK : fail_damaged(&reader->base, "its header is broken", error);
 }
 
 /* Reads PAM's header after "P7": keys and values in any order. */
@@ -202,7 +194,7 @@ static enum status read_numbers(struct netpbm_reader *reader, struct error *erro
     if (status != STATUS_OK)
         return status;
     if (!text_to_real(word, &scale) || scale == 0)
-        return netpbm_damaged(reader, "its scale is no number", error);
+        return fail_damaged(&reader->base, "its scale is no number", error);
     reader->swapped = (scale < 0) != (BYTE_ORDER == LITTLE_ENDIAN);
     if (fabs(scale) != 1)
         metadata_leave_out(&info->metadata, "the scale of the samples");
@@ -214,7 +206,7 @@ static enum status netpbm_describe(struct netpbm_reader *reader, struct error *e
 {
     struct image_info *info = &reader->base.info;
     if (reader->maxval < 1 || reader->maxval > MAXVAL_LIMIT)
-        return netpbm_damaged(reader, "its largest value is not 1 to 65535", error);
+        return fail_damaged(&reader->base, "its largest value is not 1 to 65535", error);
     enum status status = check_image_size(info->width, info->height, reader->base.options.max_pixels, error);
     if (status != STATUS_OK)
         return status;
@@ -253,7 +245,7 @@ static enum status netpbm_read_header(struct netpbm_reader *reader, bool *more, 
         return ferror(reader->base.file) ? fail_reading(error) : STATUS_OK;
     int kind = byte == 'P' ? next_byte(reader) : EOF;
     if (kind <= 0 || strchr("1234567fF", kind) == NULL) /* strchr would find a NUL; EOF is negative */
-        return netpbm_damaged(reader, "unexpected data after the image", error);
+        return fail_damaged(&reader->base, "unexpected data after the image", error);
     reader->base.info = (struct image_info){.channels = 1};
     reader->kind = (char)kind;
     reader->page++;
@@ -277,8 +269,8 @@ static enum status read_plain_sample(struct netpbm_reader *reader, uint32_t *val
     while (byte != EOF && isspace(byte))
         byte = header_byte(reader);
     if (byte != '0' && byte != '1')
-        return netpbm_damaged(
-            reader, byte == EOF ? "the file ends too early" : "a bit that is neither 0 nor 1", error);
+        return fail_damaged(&reader->base,
+                            byte == EOF ? "the file ends too early" : "a bit that is neither 0 nor 1", error);
     *value = (uint32_t)(byte - '0');
     return STATUS_OK;
 }
@@ -309,7 +301,7 @@ static enum status read_plain_row(struct netpbm_reader *reader, unsigned char *r
         if (status != STATUS_OK)
             return status;
         if (!store_sample(reader, value, i, row))
-            return netpbm_damaged(reader, "a sample is larger than its largest value", error);
+            return fail_damaged(&reader->base, "a sample is larger than its largest value", error);
     }
     return STATUS_OK;
 }
@@ -332,7 +324,7 @@ static enum status read_raw_row(struct netpbm_reader *reader, unsigned char *row
             uint32_t value = wide ? (uint32_t)row[2 * i] << 8 | row[2 * i + 1] : row[i];
             fits = store_sample(reader, value, i, row);
         }
-    return fits ? STATUS_OK : netpbm_damaged(reader, "a sample is larger than its largest value", error);
+    return fits ? STATUS_OK : fail_damaged(&reader->base, "a sample is larger than its largest value", error);
 }
 
 /* Reads a row of a PFM, which begins with the bottom row. */

@@ -183,7 +183,7 @@ const struct format format_pbm = {
 const struct format format_pfm = {
     .name = "PFM",
     .extensions = (const char *const[]){"pfm", NULL},
-    .holds = {.types = FLOATS, .channels = CHANNELS_ALL, .flat = true, .pages = true},
+    .holds = {.types = FLOATS, .channels = CHANNELS_ALL, .opaque = true, .pages = true},
     .recognise = is_pfm,
     .reader = &netpbm_reader_class,
     .writer = &pfm_writer_class,
@@ -192,7 +192,7 @@ const struct format format_pfm = {
 const struct format format_pgm = {
     .name = "PGM",
     .extensions = (const char *const[]){"pgm", NULL},
-    .holds = {.types = INTEGERS, .channels = GRAY, .flat = true, .pages = true},
+    .holds = {.types = INTEGERS, .channels = GRAY, .opaque = true, .pages = true},
     .recognise = is_pgm,
     .reader = &netpbm_reader_class,
     .writer = &netpbm_writer_class,
@@ -202,7 +202,7 @@ const struct format format_pgm = {
 const struct format format_pnm = {
     .name = "PNM",
     .extensions = (const char *const[]){"pnm", NULL},
-    .holds = {.types = INTEGERS, .channels = CHANNELS_ALL, .bits = true, .flat = true, .pages = true},
+    .holds = {.types = INTEGERS, .channels = CHANNELS_ALL, .bits = true, .opaque = true, .pages = true},
     .reader = &netpbm_reader_class,
     .writer = &netpbm_writer_class,
 };
@@ -210,7 +210,7 @@ const struct format format_pnm = {
 const struct format format_ppm = {
     .name = "PPM",
     .extensions = (const char *const[]){"ppm", NULL},
-    .holds = {.types = INTEGERS, .channels = RGB, .flat = true, .pages = true},
+    .holds = {.types = INTEGERS, .channels = RGB, .opaque = true, .pages = true},
     .recognise = is_ppm,
     .reader = &netpbm_reader_class,
     .writer = &netpbm_writer_class,

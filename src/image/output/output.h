@@ -19,14 +19,14 @@
 
 /* Must not move while it is open. */
 struct output {
-    FILE *file;        /* the format writes to it; NULL: closed */
-    char *name;        /* for messages: the path or "standard output"; of a spool also its folder. Owned */
-    size_t name_end;   /* of a spool: length of `name` without the folder, which is cut off before copying */
-    char *target;      /* final path with links resolved, owned; NULL for stdout, devices and pipes */
-    char *temporary;   /* name in temporary.c's table; NULL for stdout, devices and pipes */
-    int copy_to;       /* descriptor to which output_commit copies a spool, owned; -1: no spool */
-    const char *spool; /* folder of a spool, not owned; NULL: the format does not seek */
-    bool durable;      /* set by the caller: sync to disk before the rename */
+    FILE *file;      /* the format writes to it; NULL: closed */
+    char *name;      /* for messages: the path or "standard output"; of a spool also its folder. Owned */
+    size_t name_end; /* of a spool: output_commit shortens `name` to this length before it copies the spool */
+    char *target;    /* final path with links resolved, owned; NULL for stdout, devices and pipes */
+    char *temporary; /* name in temporary.c's table; NULL for stdout, devices and pipes */
+    int copy_to;     /* descriptor to which output_commit copies a spool, owned; -1: no spool */
+    const char *spool;     /* folder of a spool, not owned; NULL: the format does not seek */
+    bool durable;          /* set by the caller: sync to disk before the rename */
     char buffer[64 << 10]; /* the file's: libjpeg writes 4 KiB at a time */
 };
 

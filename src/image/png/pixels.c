@@ -10,7 +10,6 @@
 #include "image/png/png.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,19 +59,6 @@ struct png_pixels *png_pixels_open(struct reader *reader, uint32_t size, struct 
     return pixels;
 }
 
-/* Allocates at the first row, not before, as the header may promise rows that exceed the memory. */
-static enum status allocate_rows(struct png_pixels *pixels, struct error *error)
-{
-    const uint32_t height = pixels->reader->info.height;
-    size_t row = filtered_stride(pixels), capacity = row < ROWS_SIZE ? ROWS_SIZE / row : 1;
-    if (pixels->rows != NULL)
-        return STATUS_OK;
-    pixels->capacity = capacity < height ? (uint32_t)capacity : height;
-    pixels->above = allocate_zeroed(1, pixels->row_size, "PNG", error);
-    pixels->rows = pixels->above == NULL ? NULL : allocate(row * pixels->capacity, "PNG", error);
-    return pixels->rows == NULL ? STATUS_FAILED : STATUS_OK;
-}
-
 void png_pixels_close(struct png_pixels *pixels)
 {
     if (pixels == NULL)
@@ -87,7 +73,7 @@ enum status png_read_bytes(FILE *file, void *bytes, size_t size, struct error *e
     if (fread(bytes, 1, size, file) == size)
         return STATUS_OK;
     if (ferror(file))
-        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+        return fail_reading(error);
     return fail(error, STATUS_FAILED, "damaged PNG: the file ends too early");
 }
 
@@ -139,33 +125,29 @@ static enum status next_chunk(struct png_pixels *pixels, struct error *error)
     return STATUS_OK;
 }
 
-/* Feeds the inflater with more of the file. Skips empty IDAT chunks. */
-static enum status feed_inflater(struct png_pixels *pixels, struct error *error)
+/* Inflates some bytes; *produced is their number. If it is 0 because all input is used up, reads more of the
+ * file. */
+static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, size_t size, size_t *produced,
+                                 struct error *error)
 {
-    uint32_t size = 0;
-    while (pixels->left == 0) {
+    struct inflate_state *stream = &pixels->stream;
+    uint32_t input_size;
+    const int code = inflate_some(stream, to, size, produced);
+    if (code != 0)
+        return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s",
+                    code == ISAL_INCORRECT_CHECKSUM ? "a wrong checksum" : "invalid data");
+    if (*produced > 0 || !inflate_needs_input(stream) || inflate_has_ended(stream))
+        return STATUS_OK;
+    while (pixels->left == 0) { /* also after empty IDAT chunks */
         if (next_chunk(pixels, error) != STATUS_OK)
             return STATUS_FAILED;
         if (strcmp(pixels->name, "IDAT") != 0)
             return fail(error, STATUS_FAILED, "damaged PNG: not enough image data");
     }
-    enum status status = read_data(pixels, &size, error);
-    inflate_feed(&pixels->stream, pixels->input, size);
-    return status;
-}
-
-/* Inflates some bytes; *produced is their number. If it is 0 because all input is used up, feeds the stream.
- */
-static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, size_t size, size_t *produced,
-                                 struct error *error)
-{
-    struct inflate_state *stream = &pixels->stream;
-    const int code = inflate_some(stream, to, size, produced);
-    if (code != 0)
-        return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s",
-                    code == ISAL_INCORRECT_CHECKSUM ? "a wrong checksum" : "invalid data");
-    const bool needs_input = *produced == 0 && inflate_needs_input(stream) && !inflate_has_ended(stream);
-    return needs_input ? feed_inflater(pixels, error) : STATUS_OK;
+    if (read_data(pixels, &input_size, error) != STATUS_OK)
+        return STATUS_FAILED;
+    inflate_feed(stream, pixels->input, input_size);
+    return STATUS_OK;
 }
 
 /* After the last row: inflates to the end of the stream, but at most 1 MiB, and warns if there is more. A
@@ -206,9 +188,16 @@ enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch,
 {
     const struct image_info *info = &pixels->reader->info;
     const bool swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16;
-    const size_t size = pixels->row_size;
-    if (allocate_rows(pixels, error) != STATUS_OK)
-        return STATUS_FAILED;
+    const size_t size = pixels->row_size, stride = filtered_stride(pixels);
+    /* Allocate at the first row, not before, as the header may promise rows that exceed the memory. */
+    if (pixels->rows == NULL) {
+        const size_t capacity = stride < ROWS_SIZE ? ROWS_SIZE / stride : 1;
+        pixels->capacity = capacity < info->height ? (uint32_t)capacity : info->height;
+        pixels->above = allocate_zeroed(1, size, "PNG", error);
+        pixels->rows = pixels->above == NULL ? NULL : allocate(stride * pixels->capacity, "PNG", error);
+        if (pixels->rows == NULL)
+            return STATUS_FAILED;
+    }
     const unsigned char *above = pixels->above;
     unsigned char *to = data;
     for (uint32_t i = 0; i < count; i++, to += pitch) {
@@ -220,7 +209,7 @@ enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch,
         }
         /* A row whose bytes will be swapped is unfiltered in place: the filter of the row below needs it in
          * the file's byte order. */
-        unsigned char *filtered = pixels->rows + pixels->rows_used++ * filtered_stride(pixels);
+        unsigned char *filtered = pixels->rows + pixels->rows_used++ * stride;
         unsigned char *unfiltered = swap ? filtered + 1 : to;
         const struct png_row row = {filtered + 1, above, size, pixel_size(info)};
         if (filtered[0] >= ROW_FILTER_COUNT)

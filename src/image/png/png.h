@@ -1,8 +1,8 @@
 /* PNG, ISO/IEC 15948: gray and RGB, with or without alpha, 8 and 16 bit, and 1-bit gray. Palettes and samples
  * of fewer bits are expanded when they are read.
  *
- *     reading   session.c ─▶ metadata_read.c, texts.c ─▶ pixels.c, filter.c ─▶ reader.c    examine.c
- *               libpng       chunks before pixels        inflates, unfilters   rows        --check
+ *     reading   session.c ─▶ metadata_read.c ───────▶ pixels.c, filter.c ─▶ reader.c
+ *               libpng       chunks before pixels        inflates, unfilters   rows
  *     writing   metadata_write.c; writer.c, filter.c ─▶ IDAT chunks on threads (image/parts.c)
  *
  * Private to src/image/png; the Makefile collects format_png (image/format.h). Each struct belongs to one
@@ -134,7 +134,7 @@ typedef enum status (*png_emit)(void *context, const unsigned char *data, size_t
 
 struct png_idat {
     int level;    /* zlib's */
-    int strategy; /* zlib's; Z_RLE: the best one for each segment */
+    int strategy; /* zlib's; with Z_RLE each segment chooses one (choose_strategy) */
     enum png_filter filter;
     size_t row_size, pixel_size; /* bytes */
     uint32_t height;             /* rows */
@@ -153,16 +153,14 @@ struct parts *png_idat_open(struct png_idat *idat, struct error *error);
 
 extern const unsigned char png_signature[SIGNATURE_SIZE]; /* a file's first bytes */
 
-/* ---------------- examine.c */
+/* ---------------- reader.c */
 
 /* Member of struct format: see image/format.h. */
 enum status png_examine(FILE *file, struct metadata *notes, struct error *error);
 
-/* ---------------- reader.c */
-
 extern const struct reader_class png_reader_class;
 
-/* ---------------- metadata_read.c, texts.c */
+/* ---------------- metadata_read.c */
 
 /* In a step, before png_read_info: makes libpng pass chunks to metadata_read.c, which fills in `metadata`,
  * and notes in `trailing` the chunks after the pixels. Neither may move until the file is read. `memory`
@@ -176,15 +174,6 @@ void png_metadata_register(struct png_session *session, struct metadata *metadat
 
 /* Notes that a chunk after the pixels is left out. */
 void png_metadata_note_trailing(struct metadata *trailing, const char *name);
-
-/* Adds the text of a tEXt, zTXt or iTXt chunk. A chunk that is damaged or too large is left out and noted. */
-enum status png_parse_text(struct png_session *session, const png_unknown_chunk *chunk);
-
-/* Inflates the zlib stream in a chunk, within the budget, and appends a NUL, which inflated->size does not
- * count. The caller frees inflated->data. It is NULL if the stream is damaged, or too large, which is noted.
- */
-enum status png_inflate_chunk(struct png_session *session, const unsigned char *bytes, size_t size,
-                              struct blob *inflated);
 
 /* ---------------- metadata_write.c */
 

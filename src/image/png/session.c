@@ -6,7 +6,6 @@
 #include "image/png/png.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -92,7 +91,7 @@ static void on_read(png_structp png, png_bytep data, size_t size)
         return;
     }
     if (ferror(file)) {
-        fail(session->error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+        fail_reading(session->error);
         png_longjmp(png, 1);
     }
     png_error(png, "the file ends too early");

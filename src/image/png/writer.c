@@ -66,20 +66,6 @@ static size_t segment_capacity(const struct png_idat *idat)
     return ZLIB_HEADER_SIZE + size + size / 8 + 1024 + ADLER_SIZE;
 }
 
-/* Allocates at the segment's first use. Later uses have the same buffers and zlib state. */
-static enum status open_segment(struct segment *segment, struct error *error)
-{
-    const struct png_idat *idat = segment_idat(segment);
-    segment->filtered = allocate(filtered_size(idat, segment_rows(idat)), "PNG", error);
-    segment->data = segment->filtered == NULL ? NULL : allocate(segment_capacity(idat), "PNG", error);
-    if (segment->data == NULL)
-        return STATUS_FAILED;
-    if (deflateInit2(&segment->deflate, idat->level, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL,
-                     idat->strategy) != Z_OK)
-        return fail_memory(error, "out of memory for PNG");
-    return STATUS_OK;
-}
-
 static void close_segment(struct part *part)
 {
     struct segment *segment = (struct segment *)part;
@@ -116,19 +102,6 @@ static int choose_strategy(const unsigned char *bytes, size_t size)
     return in_runs > 0.4 ? Z_FILTERED : in_runs > (zero > 0.4 ? 0.18 : 0.004) ? Z_RLE : Z_HUFFMAN_ONLY;
 }
 
-/* Writes the two bytes of a zlib header (RFC 1950): deflate with a window of 32 KiB, a hint at the level, and
- * a check that makes the header a multiple of 31. */
-static void add_zlib_header(struct segment *segment)
-{
-    const int level = segment_idat(segment)->level;
-    const int flevel = level < 2 ? 0 : level < 6 ? 1 : level == 6 ? 2 : 3;
-    int header = (WINDOW_BITS - 8) << 12 | Z_DEFLATED << 8 | flevel << 6;
-    header += 31 - header % 31;
-    segment->data[0] = (unsigned char)(header >> 8);
-    segment->data[1] = (unsigned char)header;
-    segment->data_size = ZLIB_HEADER_SIZE;
-}
-
 /* Filters and deflates a segment, in any thread. The data of all segments and the Adler-32 of all filtered
  * rows form one zlib stream. */
 static enum status compress_segment(struct part *part, struct error *error)
@@ -136,13 +109,31 @@ static enum status compress_segment(struct part *part, struct error *error)
     struct segment *segment = (struct segment *)part;
     const struct png_idat *idat = segment_idat(segment);
     size_t size = filtered_size(idat, part->count);
-    if (segment->data == NULL && open_segment(segment, error) != STATUS_OK)
-        return STATUS_FAILED;
+
+    /* At the first use allocate. Later uses have the same buffers and zlib state. */
+    if (segment->data == NULL) {
+        segment->filtered = allocate(filtered_size(idat, segment_rows(idat)), "PNG", error);
+        segment->data = segment->filtered == NULL ? NULL : allocate(segment_capacity(idat), "PNG", error);
+        if (segment->data == NULL)
+            return STATUS_FAILED;
+        if (deflateInit2(&segment->deflate, idat->level, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL,
+                         idat->strategy) != Z_OK)
+            return fail_memory(error, "out of memory for PNG");
+    }
     const unsigned char *bytes = segment->filtered;
     segment->data_size = 0;
     bool done = deflateReset(&segment->deflate) == Z_OK;
-    if (part->number == 0)
-        add_zlib_header(segment);
+
+    /* The first segment begins with a zlib header (RFC 1950): deflate with a window of 32 KiB, a hint at the
+     * level, and a check that makes the header a multiple of 31. */
+    if (part->number == 0) {
+        const int hint = idat->level < 2 ? 0 : idat->level < 6 ? 1 : idat->level == 6 ? 2 : 3;
+        const int header = (WINDOW_BITS - 8) << 12 | Z_DEFLATED << 8 | hint << 6;
+        png_save_uint_16(segment->data, (unsigned)(header + 31 - header % 31));
+        segment->data_size = ZLIB_HEADER_SIZE;
+    }
+
+    /* Filter and deflate. */
     for (size_t i = 0; i < part->count; i++) {
         const unsigned char *above = part->rows + i * idat->row_size - idat->row_size;
         const struct png_row row = {above + idat->row_size, above, idat->row_size, idat->pixel_size};
@@ -167,8 +158,10 @@ static enum status emit_segment(void *context, struct part *part, struct error *
     struct segment *segment = (struct segment *)part;
     idat->adler =
         (uint32_t)adler32_combine(idat->adler, segment->adler, (z_off_t)filtered_size(idat, part->count));
-    for (int shift = 24; part->last && shift >= 0; shift -= 8)
-        segment->data[segment->data_size++] = (unsigned char)(idat->adler >> shift);
+    if (part->last) {
+        png_save_uint_32(segment->data + segment->data_size, idat->adler);
+        segment->data_size += ADLER_SIZE;
+    }
     return idat->emit(idat->context, segment->data, segment->data_size, error);
 }
 

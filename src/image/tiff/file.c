@@ -323,7 +323,7 @@ struct ifd tiff_file_ifd(struct tiff_file *file)
     };
 }
 
-bool tiff_file_has_for_libtiff(uint16_t tag, uint64_t size)
+bool tiff_tag_is_for_libtiff(uint16_t tag, uint64_t size)
 {
     /* tiff.h of libtiff names them. The last three are ImageDepth, TileDepth and LercParameters. */
     static const uint16_t tags[] = {256, 257, 258, 259, 262, 266, 274, 277, 278, 282, 283,   284,   292,  293,
@@ -347,7 +347,7 @@ enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, 
     free(file->filtered.data);
     file->filtered.data = NULL;
     ifd.at = directory;
-    enum status status = ifd_select(&ifd, tiff_file_has_for_libtiff, &file->filtered, error);
+    enum status status = ifd_select(&ifd, tiff_tag_is_for_libtiff, &file->filtered, error);
     file->directory = directory; /* from now on read_proc returns the filtered directory there */
     if (status == STATUS_OK && !TIFFSetSubDirectory(file->tiff, directory))
         status = tiff_file_fail_reading(file, error);

@@ -215,7 +215,7 @@ static bool is_known(uint16_t tag)
     for (int i = 0; i < TIFF_TEXT_TAGS; i++)
         if (tiff_text_tags[i].tag == tag)
             return true;
-    return tiff_file_has_for_libtiff(tag, 0);
+    return tiff_tag_is_for_libtiff(tag, 0);
 }
 
 /* Copies the value of a tag in the host's byte order. Appends a NUL to a text, and zeros to IPTC's bytes,

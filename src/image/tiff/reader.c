@@ -65,8 +65,8 @@ static uint32_t non_page_type(const struct ifd *ifd)
     return 0;
 }
 
-/* Sets *sub to SubIFD number `index`, from 0, of a directory. False if there is none, or too many are before
- * it. */
+/* Sets *sub to SubIFD number `index`, from 0, of a directory. False if there is none; only the first
+ * SUB_IFDS_MAX are found. */
 static bool find_sub_ifd(const struct ifd *ifd, uint64_t index, struct ifd *sub)
 {
     enum { SUB_IFDS_MAX = 16 };
@@ -289,59 +289,38 @@ static enum status open_page(struct tiff_reader *reader, int page, struct error 
     tiff_layout_describe(tiff, &reader->layout, reader->table.wide_palette, &reader->base.info);
     reader->base.info.page_name = reader->page_name;
     const bool has_other_channels = reader->layout.palette || reader->layout.colour_model != COLOUR_MODEL_RGB;
-    description_drop_untrue(
+    description_check_decoded(
         metadata, has_other_channels || reader->layout.separate || description_is_truncated(metadata),
         has_other_channels || reader->unconverted != NULL);
     note_other_pictures(reader, metadata);
     return STATUS_OK;
 }
 
-/* Decodes the next rows, before conversion. */
-static enum status fetch_rows(struct tiff_reader *reader, uint32_t count, unsigned char *to, size_t pitch,
-                              struct error *error)
-{
-    enum status status = tiff_rows_fetch(reader->rows, count, to, pitch, error);
-    if (reader->file.broken_lines)
-        metadata_warn(&reader->base.trailing,
-                      "has broken lines of a fax, which are blank where they could not be read");
-    return status;
-}
-
-/* Converts a decoded row, and sets base.rounded if it has samples that 32-bit floats cannot represent. */
-static void convert_row(struct tiff_reader *reader, const unsigned char *from, unsigned char *to)
-{
-    reader->base.rounded = reader->base.rounded || tiff_row_rounds(&reader->layout, from);
-    tiff_row_convert(&reader->layout, &reader->table, &reader->base.info, from, to);
-}
-
+/* Decodes and converts rows. Rows that are decoded to their final type are decoded all at once and converted
+ * in place; of others a few at a time are decoded to `unconverted`. */
 static enum status tiff_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
                              struct error *error)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
-    const size_t row = reader->layout.row_size;
+    const bool is_final = reader->unconverted == NULL;
+    const size_t from_pitch = is_final ? pitch : reader->layout.row_size;
+    enum status status = STATUS_OK;
     unsigned char *to = rows;
 
-    /* Rows that are decoded to their final type: decode all of them at once, and convert in place. */
-    if (reader->unconverted == NULL) {
-        enum status status = fetch_rows(reader, count, to, pitch, error);
-        if (status != STATUS_OK)
-            return status;
-        for (uint32_t y = 0; y < count; y++, to += pitch)
-            convert_row(reader, to, to);
-        return STATUS_OK;
-    }
-
-    /* Other rows: decode some, and convert each of them. */
-    while (count > 0) {
-        const uint32_t some = count < reader->unconverted_rows ? count : reader->unconverted_rows;
-        enum status status = fetch_rows(reader, some, reader->unconverted, row, error);
-        if (status != STATUS_OK)
-            return status;
-        for (uint32_t y = 0; y < some; y++, to += pitch)
-            convert_row(reader, reader->unconverted + y * row, to);
+    while (status == STATUS_OK && count > 0) {
+        unsigned char *from = is_final ? to : reader->unconverted;
+        const uint32_t some = is_final || count < reader->unconverted_rows ? count : reader->unconverted_rows;
+        status = tiff_rows_fetch(reader->rows, some, from, from_pitch, error);
+        for (uint32_t y = 0; status == STATUS_OK && y < some; y++, from += from_pitch, to += pitch) {
+            base->rounded = base->rounded || tiff_row_rounds(&reader->layout, from);
+            tiff_row_convert(&reader->layout, &reader->table, &base->info, from, to);
+        }
         count -= some;
     }
-    return STATUS_OK;
+    if (reader->file.broken_lines)
+        metadata_warn(&base->trailing,
+                      "has broken lines of a fax, which are blank where they could not be read");
+    return status;
 }
 
 static bool tiff_skip(struct reader *base, uint32_t count)
@@ -396,7 +375,7 @@ static enum status tiff_open_reader(struct reader *base, struct error *error)
     if (status != STATUS_OK)
         return status;
     if (page <= 1 && is_camera_raw(&reader->file, pages))
-        return fail(error, STATUS_FAILED, "%s", foreign_reading(foreign_camera_raw, base->name).text);
+        return fail(error, STATUS_FAILED, "%s", foreign_read_hint(foreign_camera_raw, base->name).text);
     base->page_count = pages->count;
     if (pages->count > PAGES_MAX && page == 0)
         return fail(error, STATUS_FAILED,

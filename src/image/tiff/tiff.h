@@ -85,7 +85,7 @@ bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *fro
 enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, struct error *error);
 
 /* True for the tags of the directory that libtiff reads. `size` is the bytes of the value. */
-bool tiff_file_has_for_libtiff(uint16_t tag, uint64_t size);
+bool tiff_tag_is_for_libtiff(uint16_t tag, uint64_t size);
 
 /* Returns the current directory for image/ifd.h. It has all tags, while libtiff reads the filtered directory.
  */

@@ -38,7 +38,7 @@ struct webp_reader {
 };
 
 /* Fails: "damaged WebP: data are missing in a file of 90 bytes; decoded 3 of 10 rows". */
-static enum status fail_damaged(const struct webp_reader *reader, const char *what, struct error *error)
+static enum status webp_fail_damaged(const struct webp_reader *reader, const char *what, struct error *error)
 {
     fail(error, STATUS_FAILED, "damaged WebP: %s in a file of %zu bytes", what, reader->size);
     if (reader->canvas != NULL)
@@ -79,7 +79,7 @@ static enum status webp_open(struct reader *base, struct error *error)
     reader->demuxer = WebPDemuxPartial(&(WebPData){reader->data, reader->size}, &state);
     if (reader->demuxer == NULL || !WebPDemuxGetFrame(reader->demuxer, 1, &reader->frame) ||
         frame->width == 0 || (frame->complete && state != WEBP_DEMUX_DONE /* EXIF may be missing */))
-        return fail_damaged(reader, "chunks are damaged or missing", error);
+        return webp_fail_damaged(reader, "chunks are damaged or missing", error);
 
     /* A frame of an animation may be smaller than the canvas, which then is transparent around the frame. */
     info->width = WebPDemuxGetI(reader->demuxer, WEBP_FF_CANVAS_WIDTH);
@@ -132,7 +132,7 @@ static enum status decode_piece(struct webp_reader *reader, struct error *error)
     const size_t size = frame->fragment.size, left = size - reader->decoded;
     const size_t piece = size / PIECES_MAX > PIECE_SIZE_MIN ? size / PIECES_MAX : PIECE_SIZE_MIN;
     if (left == 0) /* the decoder waits for more */
-        return fail_damaged(reader, "data are missing", error);
+        return webp_fail_damaged(reader, "data are missing", error);
     reader->decoded += left < piece ? left : piece;
     const VP8StatusCode code = WebPIUpdate(reader->decoder, frame->fragment.bytes, reader->decoded);
     int rows = 0; /* of the frame */
@@ -143,7 +143,7 @@ static enum status decode_piece(struct webp_reader *reader, struct error *error)
         return STATUS_OK;
     return reader->decoder == NULL || code == VP8_STATUS_OUT_OF_MEMORY
                ? fail_memory(error, "out of memory for WebP")
-               : fail_damaged(reader, "data of pixels are invalid", error);
+               : webp_fail_damaged(reader, "data of pixels are invalid", error);
 }
 
 /* Decodes the first `count` rows, or more, unless that was done. */
@@ -155,7 +155,7 @@ static enum status decode_rows(struct webp_reader *reader, uint32_t count, struc
     /* The decoder does not need the last bytes of some lossy pictures. Only a padding byte may be missing. */
     if (count == reader->base.info.height && !reader->frame.complete &&
         reader->size + 1 < riff_size(reader->data))
-        return fail_damaged(reader, "data are missing", error);
+        return webp_fail_damaged(reader, "data are missing", error);
     return STATUS_OK;
 }
 
@@ -385,9 +385,6 @@ static void webp_leave_out(struct image_info *info)
     int unit;
     if (metadata->resolution_unit != RESOLUTION_ABSENT && !exif_resolution(&metadata->exif, &x, &y, &unit))
         metadata_leave_out(metadata, "the resolution");
-    if (metadata->icc.data == NULL && !metadata->srgb &&
-        (metadata->gamma > 0 || metadata->has_chromaticities))
-        metadata_leave_out(metadata, "the colour space");
 }
 
 /* Compares the file's size with the size in the RIFF header. */

@@ -28,14 +28,6 @@ struct y4m_reader {
     unsigned char *raw; /* owned: planes as they are in the file */
 };
 
-/* Fails with the I/O error if there was one, else because the file is damaged. */
-static enum status y4m_damaged(struct y4m_reader *reader, const char *what, struct error *error)
-{
-    if (ferror(reader->base.file))
-        return fail_reading(error);
-    return fail(error, STATUS_FAILED, "damaged Y4M: %s", what);
-}
-
 /* Reads the rest of a line without its newline, and appends it to the *size bytes in `text`. False if the
  * file ends, the line has a NUL, or does not fit `room` bytes. */
 static bool y4m_read_line(FILE *file, char *text, size_t room, size_t *size)
@@ -60,11 +52,11 @@ static enum status read_frame_line(struct y4m_reader *reader, char line[Y4M_LINE
     if (!*more)
         return STATUS_OK;
     if (!is_whole && feof(reader->base.file))
-        return y4m_damaged(reader, "the last frame is cut off", error);
+        return fail_damaged(&reader->base, "the last frame is cut off", error);
     if (strncmp(line, frame, sizeof frame - 1) != 0 || (size > 5 && line[5] != ' '))
-        return y4m_damaged(reader, "a frame does not begin with FRAME", error);
+        return fail_damaged(&reader->base, "a frame does not begin with FRAME", error);
     if (!is_whole)
-        return y4m_damaged(reader, "the line of a frame has a NUL, or more than 255 bytes", error);
+        return fail_damaged(&reader->base, "the line of a frame has a NUL, or more than 255 bytes", error);
     reader->number++;
     return STATUS_OK;
 }
@@ -72,7 +64,7 @@ static enum status read_frame_line(struct y4m_reader *reader, char line[Y4M_LINE
 static enum status y4m_read_bytes(struct y4m_reader *reader, void *to, size_t size, struct error *error)
 {
     const size_t read = fread(to, 1, size, reader->base.file);
-    return read == size ? STATUS_OK : y4m_damaged(reader, "the last frame is cut off", error);
+    return read == size ? STATUS_OK : fail_damaged(&reader->base, "the last frame is cut off", error);
 }
 
 /* Copies the samples of a plane to `to`, `step` samples apart. Samples of more than 8 bits, low byte first,
@@ -281,7 +273,7 @@ static enum status y4m_open(struct reader *base, struct error *error)
     y4m_widen_pipe(base->file);
     memcpy(reader->header, base->head, size);
     if (!y4m_read_line(base->file, reader->header, sizeof reader->header, &size))
-        return y4m_damaged(reader, "its first line has no end", error);
+        return fail_damaged(&reader->base, "its first line has no end", error);
     enum status status = y4m_parse(reader->header, &reader->stream, error);
     if (status == STATUS_OK)
         status = check_image_size(reader->stream.width[0], reader->stream.height[0], base->options.max_pixels,
