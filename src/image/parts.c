@@ -103,10 +103,10 @@ static enum status begin_part(struct parts *parts, struct error *error)
         part->options = options;
         part->rows = rows + (options->has_row_above ? row_size : 0);
     }
+    /* The row above: the last one of the previous part, which may be in the same slot. */
     if (options->has_row_above && number == 0) {
         memset(part->rows - row_size, 0, row_size);
-    } else if (options
-                   ->has_row_above) { /* the last row of the previous part, which may be in the same slot */
+    } else if (options->has_row_above) {
         const struct part *previous = ordered_slot(&parts->pool, number - 1);
         memmove(part->rows - row_size, previous->rows + (options->part_rows - 1) * row_size, row_size);
     }

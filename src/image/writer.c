@@ -84,7 +84,7 @@ static enum status writer_check_page(const struct writer *writer, const struct i
                 colours[info->channels - 1], sample_name(info->type), format_names(&page, "or").text);
 }
 
-/* Returns the number of rows that write_converted converts at once: 64 KiB. */
+/* Returns the number of rows that write_converted converts at once: about 64 KiB of converted rows. */
 static size_t rows_at_once(const struct writer *writer)
 {
     return 1 + ((size_t)64 << 10) / writer_row_size(&writer->options, &writer->info);

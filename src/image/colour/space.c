@@ -17,19 +17,19 @@
 
 enum { KEPT_SPACES = 32 };
 
-/* Keys of exact curves. For cICP the key is the number of the transfer function in H.273, which is below 256.
- */
-enum {
-    KEY_BUILTIN = 256, /* plus the number in H.273, for built-in spaces, which are never freed. Adobe
-                        * RGB: 255, which is reserved in H.273 */
-    KEY_GAMMA = 1000   /* for gAMA: profiles of different exponents differ */
-};
+/* Values of entry.curve_key, for the exact curve that replaced the profile's:
+ *
+ *     0                 none
+ *     1 to 254          of cICP: number of the transfer function in H.273
+ *     KEY_BUILTIN + n   of a built-in space, which is never freed: n is the number in H.273, or -1 for Adobe
+ * RGB KEY_GAMMA         of gAMA; profiles of different exponents differ */
+enum { KEY_BUILTIN = 256, KEY_GAMMA = 1000 };
 
 /* An entry of the cache. Two entries may have equal profiles but different exact curves. */
 struct entry {
     struct colour_space space; /* must be first */
     int uses;                  /* reference count */
-    int curve_key;             /* of the exact curve that replaced the profile's; 0: none */
+    int curve_key;             /* see KEY_BUILTIN */
     float *tables[2][3]; /* owned, of colour_space_table: [encodes][channel]; NULL before the first use */
     struct entry *next;
 };

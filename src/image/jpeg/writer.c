@@ -104,8 +104,8 @@ struct jpeg_writer {
         int channels;                 /* without alpha: 1 or 3 */
         int quality, colour_quality;  /* of the tables for luma and chroma, 1 to 100 */
         enum subsampling subsampling; /* SUBSAMPLING_444, _422 or _420 */
-        uint64_t coefficients;        /* bytes */
-        bool is_optimised;            /* keeps all coefficients and optimises the Huffman tables */
+        uint64_t coefficient_bytes;
+        bool is_optimised; /* keeps all coefficients and optimises the Huffman tables */
     } coding;
 
     /* libjpeg's arrays of coefficients, for use_huge_pages. */
@@ -148,18 +148,18 @@ static struct coding choose_coding(const struct writer_options *options, const s
                             : coding.subsampling == SUBSAMPLING_444 ? 2 * luma
                             : coding.subsampling == SUBSAMPLING_422 ? luma
                                                                     : luma / 2;
-    coding.coefficients = luma + chroma;
+    coding.coefficient_bytes = luma + chroma;
     const uint64_t limit =
         options->memory > 0 && options->memory < COEFFICIENTS_MAX ? options->memory : COEFFICIENTS_MAX;
     /* A progressive file needs all coefficients, also beyond the limit. */
-    coding.is_optimised = coding.coefficients <= limit || options->progressive;
+    coding.is_optimised = coding.coefficient_bytes <= limit || options->progressive;
     return coding;
 }
 
 static uint64_t jpeg_memory(const struct writer_options *options, const struct image_info *info)
 {
     const struct coding coding = choose_coding(options, info);
-    return coding.is_optimised ? coding.coefficients : 0;
+    return coding.is_optimised ? coding.coefficient_bytes : 0;
 }
 
 /* Replaces libjpeg's request_virt_barray: calls it, and remembers the array and its size. */
@@ -321,12 +321,12 @@ static bool find_end_marker(FILE *file)
 }
 
 /* Warns of bytes after the picture and after further pictures that follow it, except zeros, with which
- * cameras pad. */
+ * cameras pad. Each round skips a picture, and then looks for the start of another one. */
 static enum status jpeg_examine(FILE *file, struct metadata *notes, struct error *error)
 {
     enum { START = 0xffd8ff }; /* of a picture */
     uint64_t surplus = 0;   /* number of bytes after the last end marker, up to the last one that is not 0 */
-    uint32_t first = START; /* the first three bytes that are not 0 after an end marker */
+    uint32_t first = START; /* after an end marker: the first three bytes, without leading zeros */
     (void)error;
     while (first == START && find_end_marker(file)) {
         int byte;

@@ -322,8 +322,9 @@ static void share_tag(struct metadata *metadata, const struct ifd *ifd, const st
     free(data);
 }
 
-/* True for tags of the first IFD that climg's TIFFs have, too, or that describe how pixels are stored. */
-static bool is_for_tiff(uint16_t tag)
+/* True for tags of the first IFD that need no note if a TIFF is written: climg writes them, or they describe
+ * how pixels are stored. */
+static bool needs_no_note(uint16_t tag)
 {
     static const uint16_t tags[] = {254, 255, 256, 257, 258, 259, 262,   270,   271,  272, 273,
                                     274, 277, 278, 279, 282, 283, 284,   296,   305,  306, 315,
@@ -344,7 +345,7 @@ void exif_to_page(struct metadata *metadata)
     for (uint32_t i = 0; i < count; i++)
         if (ifd_entry_at(&ifd, i, &entry) && exif_shares_tag(entry.tag)) {
             share_tag(metadata, &ifd, &entry);
-        } else if (ifd_entry_at(&ifd, i, &entry) && !is_for_tiff(entry.tag)) {
+        } else if (ifd_entry_at(&ifd, i, &entry) && !needs_no_note(entry.tag)) {
             snprintf(name, sizeof name, "EXIF's tag %u", entry.tag);
             metadata_leave_out(metadata, name);
         }

@@ -129,8 +129,6 @@ void tiff_row_convert(const struct tiff_layout *layout, const struct tiff_table 
             const float narrow = (float)wide;
             memcpy(to + i * sizeof narrow, &narrow, sizeof narrow);
         }
-    else if (from != to)
-        memcpy(to, from, row_size(info));
 
     /* Invert gray but not alpha. Flipping all bits is full scale minus the value, in any byte order. */
     if (!layout->inverted)

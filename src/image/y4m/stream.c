@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kinds of chroma. `name` is the beginning of the header's word C; read_rest parses the rest of the word. */
+/* Kinds of chroma. `name` is the beginning of the header's word C; parse_chroma_suffix parses the rest of the
+ * word. */
 static const struct chroma {
     const char *name;
     int parts, across, down; /* as in struct video; of gray streams across and down are 1 */
@@ -29,7 +30,7 @@ static bool parse_digits(struct word word, uint64_t max, uint64_t *number)
 
 /* Parses the rest of the word C after the name: nothing, the siting of C420 ("jpeg", "mpeg2", "paldv"), or
  * the bits of a sample ("p10"; of mono "10"). False if it is something else. */
-static bool read_rest(struct word rest, const struct chroma *chroma, int *bits)
+static bool parse_chroma_suffix(struct word rest, const struct chroma *chroma, int *bits)
 {
     const bool is_mono = chroma->parts == 1, has_p = rest.length > 0 && rest.start[0] == 'p';
     uint64_t number = 8;
@@ -38,21 +39,21 @@ static bool read_rest(struct word rest, const struct chroma *chroma, int *bits)
         (strcmp(chroma->name, "420") == 0 &&
          (word_equals(rest, "jpeg") || word_equals(rest, "mpeg2") || word_equals(rest, "paldv")));
     const struct word digits = {rest.start + has_p, rest.length - has_p};
-    const bool is_valid =
-        is_default || (is_mono != has_p && parse_digits(digits, 16, &number) && number >= 8);
+    const bool is_valid = is_default || (has_p == !is_mono && parse_digits(digits, 16, &number) &&
+                                         number >= 8); /* only the bits of mono have no p */
     *bits = (int)number;
     return is_valid;
 }
 
 /* Parses the word C without its letter. */
-static enum status read_chroma(struct word word, struct y4m *stream, struct error *error)
+static enum status parse_chroma(struct word word, struct y4m *stream, struct error *error)
 {
     for (const struct chroma *chroma = chromas; chroma->name != NULL; chroma++) {
         const size_t length = strlen(chroma->name);
         if (word.length < length || memcmp(word.start, chroma->name, length) != 0)
             continue;
         const struct word rest = {word.start + length, word.length - length};
-        if (!read_rest(rest, chroma, &stream->bits))
+        if (!parse_chroma_suffix(rest, chroma, &stream->bits))
             break;
         /* A chroma sample is in the middle of its samples of Y (C420jpeg, the default, and C440), level with
            the left column of them (C420mpeg2, C422, C411), or at the top left (C420paldv). Source:
@@ -87,7 +88,7 @@ enum status y4m_parse(const char *header, struct y4m *stream, struct error *erro
             uint64_t number;
             is_valid = parse_digits(value, UINT32_MAX, &number);
             *(word.start[0] == 'W' ? stream->width : stream->height) = (uint32_t)number;
-        } else if (word.start[0] == 'C' && read_chroma(value, stream, error) != STATUS_OK) {
+        } else if (word.start[0] == 'C' && parse_chroma(value, stream, error) != STATUS_OK) {
             return STATUS_FAILED;
         }
     }
