@@ -1,7 +1,7 @@
 /* PNG, ISO/IEC 15948: gray and RGB, with or without alpha, 8 and 16 bit, and 1-bit gray. Palettes and samples
  * of fewer bits are expanded when they are read.
  *
- *     reading   session.c ─▶ metadata_read.c ───────▶ pixels.c, filter.c ─▶ reader.c
+ *     reading   session.c ─▶ metadata_read.c ──────────▶ pixels.c, filter.c ─▶ reader.c
  *               libpng       chunks before pixels        inflates, unfilters   rows
  *     writing   metadata_write.c; writer.c, filter.c ─▶ IDAT chunks on threads (image/parts.c)
  *
