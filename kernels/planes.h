@@ -78,26 +78,26 @@ struct geometry {
 
 #define ROUND_UP(count, unit) (((count) + (unit) - 1) / (unit) * (unit))
 
-/* Unaligned access to sixteen floats. The vload16() and vstore16() of PoCL 3.1 are eight accesses to two floats each
- * and eight shuffles. LLVM spends a third of a filter's compilation on merging these, and does not always succeed. */
+/* Unaligned access to sixteen values. The vload16() and vstore16() of PoCL 3.1 are eight accesses to two floats each
+ * and eight shuffles. LLVM spends a third of a filter's compilation on merging these, and does not always succeed. Bytes and
+ * shorts are stored one by one. */
 #if LANES == 16
-struct __attribute__((packed)) sixteen {
-    float16 all;
-};
+typedef float16 float16_unaligned __attribute__((aligned(4)));
+typedef uchar16 uchar16_unaligned __attribute__((aligned(1)));
+typedef ushort16 ushort16_unaligned __attribute__((aligned(2)));
+typedef int16 int16_unaligned __attribute__((aligned(4)));
+typedef uint16 uint16_unaligned __attribute__((aligned(4)));
+#define STORE_SIXTEEN(type, v, p) (*(__global type##16_unaligned *)(p) = (v))
+#define store_sixteen(v, p)       (*(float16_unaligned *)(p) = (v)) /* in private memory */
 
 static inline __attribute__((overloadable)) float16 load_sixteen(__global const float *p)
 {
-    return ((__global const struct sixteen *)p)->all;
+    return *(__global const float16_unaligned *)p;
 }
 
 static inline __attribute__((overloadable)) float16 load_sixteen(const float *p)
 {
-    return ((const struct sixteen *)p)->all;
-}
-
-static inline void store_sixteen(float16 v, float *p)
-{
-    ((struct sixteen *)p)->all = v;
+    return *(const float16_unaligned *)p;
 }
 #endif
 

@@ -80,7 +80,7 @@ struct conversion {
 #if LANES == 16
 #define LOAD_RAW(type, i, p)     convert_float16(vload16(i, (__global const type *)(p)))
 #define LOAD_HALF(i, p)          vload_half16(i, (__global const half *)(p))
-#define STORE_RAW(type, v, i, p) vstore16(convert_##type##16(v), i, (__global type *)(p))
+#define STORE_RAW(type, v, i, p) STORE_SIXTEEN(type, convert_##type##16(v), (__global type *)(p) + 16 * (i))
 #define STORE_HALF(v, i, p)      vstore_half16_rte(v, i, (__global half *)(p))
 #define TO_INT(v)                convert_int16(v)
 #define TO_UINT(v)               convert_uint16(v)

@@ -84,9 +84,9 @@ static inline void store_words(__global sample *p, const uint16 *words, int chan
     __global uint *q = (__global uint *)p;
 #if SAMPLE == 0
     if (channels == 1) {
-        vstore16(convert_uchar16(words[0]), 0, p);
+        STORE_SIXTEEN(uchar, convert_uchar16(words[0]), p);
     } else if (channels == 2) {
-        vstore16(convert_ushort16(words[0]), 0, (__global ushort *)p);
+        STORE_SIXTEEN(ushort, convert_ushort16(words[0]), p);
     } else if (channels == 4) {
         vstore16(words[0], 0, q);
     } else {
@@ -95,7 +95,7 @@ static inline void store_words(__global sample *p, const uint16 *words, int chan
 #else
     const uint16 a = words[0], b = words[1];
     if (channels == 1) {
-        vstore16(convert_ushort16(a), 0, p);
+        STORE_SIXTEEN(ushort, convert_ushort16(a), p);
     } else if (channels == 2) {
         vstore16(a, 0, q);
     } else if (channels == 4) {
