@@ -9,10 +9,6 @@
  * Grid: x counts vecs, y blocks from `first_block` on, z planes. */
 #include "product.h"
 
-/* Rows to prefetch ahead on CPUs. Each row is in a page of its own, which the hardware does not prefetch. Without prefetching 35
- * megapixels took twice as long. */
-#define AHEAD 8
-
 NOINLINE void accumulate_run(PLANES_IN(src), PLANES_IN(before), PLANES_OUT(dst), TABLE(along_y), const int2 part, int first_block,
                              WORK_ITEM_PARAMS)
 {
@@ -33,7 +29,9 @@ NOINLINE void accumulate_run(PLANES_IN(src), PLANES_IN(before), PLANES_OUT(dst),
         for (int y = begin; y < end; y++, weights += ROWS) {
             const vec v = load(PLANES_ARG(src), x, y, z);
 #if LANES == 16
-            PREFETCH(src + offset(src_at, x, clamp_row(src_at, y + AHEAD), z));
+            /* The next item's vec of this row. Each row is in a page of its own, and the hardware does not prefetch across
+             * pages. A prefetch 8 rows ahead, which needs the address of another page, takes twice as long. */
+            PREFETCH(src + offset(src_at, x + LANES, y, z));
 #endif
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
