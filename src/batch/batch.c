@@ -287,8 +287,9 @@ static enum status prepare_command(struct command *command, struct job_list *lis
     return *provenance ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Removes temporary files of killed runs, checks the auxiliary outputs, drops the jobs of other shards,
- * prints which files are left out, selects the drivers to load, and opens the report. */
+/* Removes temporary files of killed runs, checks the auxiliary outputs, drops the jobs of other shards, fails
+ * if an output would replace a file that may be meant as an input, prints which files are left out, selects
+ * the drivers to load, and opens the report. */
 static enum status begin_batch(const struct command *command, const struct resume *resume,
                                struct job_list *list, struct results *results,
                                void (*report_error)(const struct error *), struct error *error)
@@ -299,6 +300,8 @@ static enum status begin_batch(const struct command *command, const struct resum
          check_aux_outputs(command, error) != STATUS_OK))
         return STATUS_FAILED;
     job_list_keep_shard(list, &settings->part);
+    if (conflicts_check_existing(command, list, resume, error) != STATUS_OK)
+        return STATUS_USAGE;
     job_list_print_left_out(list, settings);
     if (!settings->dry_run) {
         const bool chooses = device_needs_workload(settings);

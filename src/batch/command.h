@@ -26,9 +26,7 @@ struct command {
     const char *output;       /* "-" is stdout; NULL: each input's own path (--in-place), or a command
                                * without outputs (--info, --check, --compare) */
     bool output_is_directory; /* as there are several inputs or --files-from, or `output` ends in a slash */
-    bool output_may_be_input; /* a stage or option follows the names, so if the last name is an existing file,
-                               * it may be an input without an output */
-    bool output_after_input;  /* the output directly follows an input and comes after a stage or option, so a
+    bool output_after_input;  /* the output directly follows an input, and there are stages or options; so a
                                * shell pattern may have named both */
 
     /* Confines the process to the command's files and starts the thread that waits for signals. Called once,

@@ -184,44 +184,59 @@ static enum status check_claims(const struct claim_set *set, const struct claim 
 
 /* ---------------------------------------------------------------- outputs that may be inputs */
 
-/* True if climg may have made the file: its text Software says so, or it has no place for texts. */
-static bool is_made_by_climg(const char *path, size_t size)
+static char *map_file(const char *path, size_t size)
 {
-    const struct format *format = format_by_content(path);
-    if (size == 0 || (format && !format->holds.texts))
-        return true;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     char *bytes = file >= 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
-    const bool is_found = bytes != MAP_FAILED && memmem(bytes, size, "climg ", strlen("climg ")) != NULL;
-    if (bytes != MAP_FAILED)
-        munmap(bytes, size);
     if (file >= 0)
         close(file);
-    return is_found;
+    return bytes;
 }
 
-enum status conflicts_check_output(const struct command *command, bool is_merged, struct error *error)
+/* True if replacing the job's output of `size` bytes loses nothing: it is empty, its text Software says that
+ * climg made it, or it is a copy of the input, as commands without stages write. Only the start and the end
+ * of the file may have texts; large pixels are not read. */
+static bool is_replaceable(const struct job *job, size_t size)
 {
-    struct stat info;
-    const bool may_be_input = command->output_may_be_input, has_stage = command->chain.count > 0;
-    if (command->settings.yes || stat(command->output, &info) != 0 || !S_ISREG(info.st_mode))
-        return STATUS_OK;
-    if (!may_be_input &&
-        (!command->output_after_input || is_made_by_climg(command->output, (size_t)info.st_size)))
-        return STATUS_OK;
-    if (is_merged)
-        return fail(
-            error, STATUS_USAGE,
-            "no output is named; name a file after the stages, such as out.png (%s exists, and counts as "
-            "an input)",
-            command->output);
-    const char *reason = !may_be_input ? "follows one"
-                         : has_stage   ? "comes before the first stage"
-                                       : "comes before an option";
-    return fail(error, STATUS_USAGE,
-                "%s: exists and may be an input, as it %s; name an output %s, such as out/, or add --yes to "
-                "overwrite it",
-                command->output, reason, may_be_input && has_stage ? "after the stages" : "last");
+    static const char program[] = "climg ";
+    const size_t part = size < 1 << 20 ? size : 1 << 20, length = strlen(program);
+    if (size == 0)
+        return true;
+    char *bytes = map_file(job->output, size);
+    char *input = size == job->bytes ? map_file(job->input, size) : MAP_FAILED;
+    const bool is_ours = bytes != MAP_FAILED && (memmem(bytes, part, program, length) ||
+                                                 memmem(bytes + size - part, part, program, length) ||
+                                                 (input != MAP_FAILED && memcmp(bytes, input, size) == 0));
+    if (bytes != MAP_FAILED)
+        munmap(bytes, size);
+    if (input != MAP_FAILED)
+        munmap(input, size);
+    return is_ours;
+}
+
+enum status conflicts_check_existing(const struct command *command, const struct job_list *list,
+                                     const struct resume *done, struct error *error)
+{
+    const bool is_checked = command->output_after_input && !command->settings.yes;
+    for (size_t i = 0; is_checked && i < (list->is_stack ? 1 : list->count); i++) {
+        const struct job *job = &list->jobs[i];
+        struct stat info;
+        if (stat(job->output, &info) != 0 || !S_ISREG(info.st_mode))
+            continue;
+        if (list->is_stack)
+            return fail(
+                error, STATUS_USAGE,
+                "%s: exists, so it may be meant as an input; add an output, such as out.png, or --yes "
+                "to overwrite it",
+                job->output);
+        if (!(done && resume_has_output(done, job->output, &info)) &&
+            !is_replaceable(job, (size_t)info.st_size))
+            return fail(error, STATUS_USAGE,
+                        "%s: exists, does not say that climg made it, and may be meant as an input; add an "
+                        "output, such as out/, or --yes to overwrite it",
+                        job->output);
+    }
+    return STATUS_OK;
 }
 
 /* ---------------------------------------------------------------- auxiliary outputs */

@@ -5,7 +5,8 @@
 #define CLIMG_BATCH_CONFLICTS_H
 
 #include "batch/command.h"
-#include "batch/job.h"
+#include "batch/files.h"
+#include "batch/resume.h"
 
 /* An auxiliary output: --report, --trace, --timing, or a file that a stage writes. */
 struct aux_output {
@@ -34,11 +35,14 @@ void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_O
 enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const struct command *command,
                             struct error *error);
 
-/* Fails with STATUS_USAGE if the output file exists and a shell pattern such as *.jpg may have named it: with
- * `a.jpg b.jpg --blur 2` always, with `--blur 2 a.jpg b.jpg` unless climg made the file, as the same command
- * did before, or may have, as its format holds no texts. --yes permits both. With `is_merged`, all inputs
- * become one output. */
-enum status conflicts_check_output(const struct command *command, bool is_merged, struct error *error);
+/* Fails with STATUS_USAGE if the command's output directly follows an input, as in `--blur 2 a.jpg b.jpg` or
+ * `2023/ 2024/ --blur 2`, and would replace a file that climg did not make: the name may be meant as an
+ * input. climg made a file if its text Software or `done` says so. Empty files and copies of the inputs may
+ * be replaced, too; for a stack, whose inputs climg often made, no file. --yes permits all. `done` has the
+ * records of
+ * --resume; NULL without it. */
+enum status conflicts_check_existing(const struct command *command, const struct job_list *list,
+                                     const struct resume *done, struct error *error);
 
 /* Fails with STATUS_USAGE if the file of --report, --trace, --timing or a stage is named like an image. In
  * "--report out.png" out.png is probably the output, and the name of the report is missing. */

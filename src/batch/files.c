@@ -436,13 +436,14 @@ static enum status decide_output(struct job_list *list, const struct command *co
     if (merge < command->chain.count) { /* all inputs are one output */
         list->is_stack = true;
         list->output_is_directory = path_ends_in_slash(list->output) || is_folder(list->output);
-        if (!list->output_is_directory)
-            return conflicts_check_output(command, true, error);
-        return fail(error, STATUS_USAGE, "%s: is a folder, and --%s makes one file of all inputs; name that",
-                    list->output, command->chain.steps[merge].stage->name);
+        return list->output_is_directory
+                   ? fail(error, STATUS_USAGE,
+                          "%s: is a folder, and --%s makes one file of all inputs; name that", list->output,
+                          command->chain.steps[merge].stage->name)
+                   : STATUS_OK;
     }
     if (list->output_is_directory || !list->several)
-        return conflicts_check_output(command, false, error);
+        return STATUS_OK;
     /* There is one input, a folder: the parser rejects several for stdout or a file. */
     if (strcmp(list->output, "-") == 0)
         return fail(error, STATUS_USAGE, "%s: is a folder; name an output folder, too", input);

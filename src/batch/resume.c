@@ -431,6 +431,13 @@ bool resume_expects_done(const struct resume *resume, const struct job *job)
            record->input.time == nanoseconds(&input.st_mtim) && access(job->output, F_OK) == 0;
 }
 
+bool resume_has_output(const struct resume *resume, const char *output, const struct stat *info)
+{
+    const struct done_record *record = record_find(resume, output);
+    return record && record->output.size == (uint64_t)info->st_size &&
+           record->output.time == nanoseconds(&info->st_mtim);
+}
+
 enum status resume_check(const struct settings *settings, const struct job_list *list, struct error *error)
 {
     for (size_t i = 0; i < list->count; i++) {

@@ -67,6 +67,9 @@ bool resume_finds_done(const struct resume *resume, struct job *job);
 /* True if resume_finds_done will probably find the output done, by its record and the stat of the input. */
 bool resume_expects_done(const struct resume *resume, const struct job *job);
 
+/* True if the output's last record is of the file with this stat, made by any stages. */
+bool resume_has_output(const struct resume *resume, const char *output, const struct stat *info);
+
 /* Appends a record of the job's output, which was just committed. Failures are ignored (a read-only folder, a
  * full disk): then the next run reads the output. */
 void resume_note(const struct resume *resume, const struct job *job);

@@ -330,16 +330,6 @@ static void positionals(void **state)
     refuse("a|--in-place|-o|c", "--in-place and --output cannot be used together; leave one out");
 }
 
-/* True if the last file is in an input's place, so that it is not overwritten. */
-static void assert_may_be_input(const char *text, bool expected)
-{
-    struct line line;
-    struct command command;
-    parse(&line, &command, text);
-    assert_int_equal(command.output_may_be_input, expected);
-    command_free(&command);
-}
-
 /* Checks output_after_input: the last file directly follows an input. */
 static void assert_after_input(const char *text, bool expected)
 {
@@ -350,16 +340,14 @@ static void assert_after_input(const char *text, bool expected)
     command_free(&command);
 }
 
-static void outputs_before_the_first_stage(void **state)
+static void outputs_after_an_input(void **state)
 {
     (void)state;
-    assert_may_be_input("a|b|--invert", true);
-    assert_may_be_input("a|b|c|--invert", true);
-    assert_may_be_input("a|--invert|b", false);
-    assert_may_be_input("--invert|a|b", false);
-    assert_may_be_input("a|b", false);
-    assert_may_be_input("a|b|--invert|-o|c", false);
-    assert_may_be_input("a|b|--invert|--in-place", false);
+    assert_after_input("a|b|--invert", true);
+    assert_after_input("a|b|c|--invert", true);
+    assert_after_input("a|b/|--strip", true);
+    assert_after_input("a|b|--invert|-o|c", false);
+    assert_after_input("a|b|--invert|--in-place", false);
     assert_after_input("--invert|a|b", true);
     assert_after_input("--invert|a|b|c|-v", true);
     assert_after_input("-v|a|b", true);
@@ -726,7 +714,7 @@ int main(void)
         cmocka_unit_test(options_that_change_outputs),
         cmocka_unit_test(options_that_are_set),
         cmocka_unit_test(positionals),
-        cmocka_unit_test(outputs_before_the_first_stage),
+        cmocka_unit_test(outputs_after_an_input),
         cmocka_unit_test(values_without_equals),
         cmocka_unit_test(stages_in_order),
         cmocka_unit_test(aliases_lead_somewhere),

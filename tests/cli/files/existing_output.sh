@@ -10,7 +10,8 @@ climg --stack max *.png
 climg --strip *.png
 cmp b.png "$SAMPLES/scene.png" && climg --scale 1/2 a.png b.png --yes && climg --scale 1/4 a.png b.png
 cp "$SAMPLES/scene.png" b.png
-climg --stack max a.png a.png -o new.png && climg --stack max a.png a.png new.png
+# A stack's pictures are often made by climg.
+climg --stack max a.png a.png -o new.png && climg a.png a.png new.png --stack max
 climg "$SAMPLES/zoneplate.png" new.pgm && climg --invert "$SAMPLES/zoneplate.png" new.pgm
 rm new.png new.pgm
 climg a.png --scale 1/2 b.png
@@ -24,3 +25,18 @@ rm new.png
 cp "$SAMPLES/scene.png" b.png
 climg *.png --strip
 cmp b.png "$SAMPLES/scene.png" && climg a.png b.png
+# Pictures in a folder that may be an input, too: nothing is written.
+mkdir 2023 2024
+cp "$SAMPLES/scene.png" 2023/a.png
+cp "$SAMPLES/scene.png" 2023/b.png
+cp "$SAMPLES/soft-alpha.png" 2024/b.png
+climg 2023/ 2024/ --scale 1/2
+climg -r 2023 2024
+ls 2024
+cmp 2024/b.png "$SAMPLES/soft-alpha.png"
+# Outputs of climg are replaced, also without a text Software if they are copies of the inputs or in --resume's list.
+climg 2023/ 2024/ --scale 1/2 --yes && climg -r 2023 2024
+climg 2023 copies -f jpeg --strip && climg -r copies out/ && climg -r copies out/
+climg 2023 stripped --strip --resume && climg 2023 stripped --scale 1/2 --strip --resume
+climg 2023 stripped --strip
+rm -r 2023 2024 copies out stripped
