@@ -467,7 +467,7 @@ void convert(struct worker *worker, struct job *job, struct result *result)
             status = job->is_stack_result ? stack_check_unchanged(job->stack, &result->error)
                                           : job_check_unchanged(job, &result->error);
         if (status == STATUS_OK)
-            status = job_check_motion_photo(job, worker->context->settings, &result->error);
+            status = job_check_in_place(job, worker, &result->error);
         if (status == STATUS_OK)
             status = convert_commit(worker, job, &result->error);
         if (status != STATUS_OK)

@@ -129,7 +129,7 @@ static void add_image(struct job_group *g, struct group_item *item)
     worker_add_elapsed(g->worker, &since, 1, &item->result.times);
     if (status == STATUS_OK) {
         result_note_trailing(job, g->worker, &item->result);
-        status = job_check_motion_photo(job, g->worker->context->settings, &ignored);
+        status = job_check_in_place(job, g->worker, &ignored);
     }
     if (status == STATUS_OK) {
         item->image = g->images++;

@@ -55,7 +55,7 @@ bool job_keeps_coding(const struct job *job, const struct worker *worker)
     const struct image_info *info = reader_info(job->reader);
     /* A lossless WebP loses nothing by --compression, but an animation would lose frames. */
     const bool is_compressed_again =
-        info->lossless && !info->metadata.is_animation && settings->compression != COMPRESSION_PRESET_DEFAULT;
+        info->lossless && !info->metadata.unread && settings->compression != COMPRESSION_PRESET_DEFAULT;
     return job->format->lossy && job->format == reader_format(job->reader) && options_keep_coding(settings) &&
            !is_compressed_again && info->colour_model == COLOUR_MODEL_RGB;
 }
@@ -90,13 +90,16 @@ enum status job_check_more(const struct job *job, struct error *error)
     return STATUS_OK;
 }
 
-enum status job_check_motion_photo(const struct job *job, const struct settings *settings,
-                                   struct error *error)
+enum status job_check_in_place(const struct job *job, const struct worker *worker, struct error *error)
 {
-    if (!settings->in_place || job->is_copied || !reader_info(job->reader)->metadata.has_video)
-        return STATUS_OK;
-    return fail(error, STATUS_FAILED,
-                "is a motion photo, whose video --in-place would lose; write to another file");
+    const struct worker_context *context = worker->context;
+    /* A mosaic that the chain got besides the user's stages makes a picture of coefficients. */
+    const char *loss = job->pyramid && job->chain.count > context->chain->count
+                           ? "the coefficients of a transform"
+                           : reader_unread(job->reader);
+    return !context->settings->in_place || job->is_copied || !loss
+               ? STATUS_OK
+               : fail(error, STATUS_FAILED, "--in-place would lose %s; write to another file", loss);
 }
 
 static enum status check_video(const struct job *job, const struct settings *settings, struct error *error)
@@ -225,17 +228,8 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
         status = check_video(job, settings, error);
     job->is_copied = status == STATUS_OK && job_keeps_coding(job, worker) && job->chain.count == 0 &&
                      !settings->strip && !settings->progressive;
-    /* A mosaic that the chain got besides the user's stages makes a picture of coefficients. */
-    const struct metadata *metadata = &reader_info(job->reader)->metadata;
-    const char *loss = metadata->is_animation
-                           ? "is an animation, of which --in-place would keep only one picture"
-                       : job->pyramid && job->chain.count > worker->context->chain->count
-                           ? "has the coefficients of a transform, of which --in-place would make a picture"
-                           : NULL;
-    if (status == STATUS_OK && settings->in_place && !job->is_copied && loss)
-        return fail(error, STATUS_FAILED, "%s; write to another file", loss);
     if (status == STATUS_OK)
-        status = job_check_motion_photo(job, settings, error);
+        status = job_check_in_place(job, worker, error);
     /* Decoding at a reduced size takes means of samples. In linear light, or after clipping by --range, means
      * would differ. Means at the border contain the padding of JPEG's blocks, which repeats pixels as clamp
      * and mirror do. */

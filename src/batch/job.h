@@ -165,10 +165,9 @@ enum status job_open_writer(struct job *job, const struct worker *worker, const 
  * Call it after the input was read to its end. */
 enum status job_check_unchanged(const struct job *job, struct error *error);
 
-/* Fails if --in-place would lose the video of a motion photo. Call it after opening the input, and again
- * after reader_trailing_warnings: some cameras do not announce the video in the header. */
-enum status job_check_motion_photo(const struct job *job, const struct settings *settings,
-                                   struct error *error);
+/* Fails if --in-place would lose more than metadata, such as a gain map or an animation. Call it after
+ * opening the input, and again after reader_trailing_warnings: not every header announces what follows. */
+enum status job_check_in_place(const struct job *job, const struct worker *worker, struct error *error);
 
 /* Closes only the input, after its last page was read. */
 void job_close_input(struct job *job);

@@ -296,6 +296,11 @@ const struct metadata *reader_trailing_warnings(struct reader *reader)
     return &reader->trailing;
 }
 
+const char *reader_unread(const struct reader *reader)
+{
+    return reader->info.metadata.unread ? reader->info.metadata.unread : reader->trailing.unread;
+}
+
 bool reader_has_coefficients(const struct reader *reader)
 {
     const char *text = metadata_text(&reader_info(reader)->metadata, "Description");

@@ -69,9 +69,13 @@ bool reader_is_uncompressed(const struct reader *reader);
  * file cannot be read or changes. */
 bool reader_is_complete(const struct reader *reader);
 
-/* After the last row: returns warnings about data after the picture. Only the fields left_out and warning are
- * set. Does not wait for data of a pipe. */
+/* After the last row: returns warnings about data after the picture. Only the fields left_out, warning and
+ * unread are set. Does not wait for data of a pipe. */
 const struct metadata *reader_trailing_warnings(struct reader *reader);
+
+/* Returns the part of the file that is not read (`unread` of metadata), of all pages and of the data after
+ * them so far; NULL: none is known. */
+const char *reader_unread(const struct reader *reader);
 
 /* The value of "climg" in the description of a file of wavelet coefficients (chain/coefficients.h). */
 #define COEFFICIENTS_MARKER "dual-tree complex wavelet coefficients"

@@ -188,7 +188,6 @@ void jpeg_check_companions(struct jpeg_session *session, struct jpeg_reader *rea
     found.pictures = found.pictures && !announced->has_index;
     if (!announced->gain_map && !announced->video && !announced->pictures)
         jpeg_companions_warn(&found, &reader->base.trailing);
-    reader->base.info.metadata.has_video |= found.video;
 }
 
 static void jpeg_check_trailing_data(struct reader *base)

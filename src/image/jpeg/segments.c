@@ -144,16 +144,22 @@ struct jpeg_companions jpeg_companions_find(const unsigned char *bytes, size_t s
 
 void jpeg_companions_warn(const struct jpeg_companions *companions, struct metadata *metadata)
 {
-    char text[160] = "";
-    if (companions->gain_map)
-        text_append(text, sizeof text, ", the gain map for HDR");
-    if (companions->video)
-        text_append(text, sizeof text, ", the video of a motion photo");
-    if (companions->pictures && !companions->gain_map) /* an MPF index lists the gain map as a picture, too */
-        text_append(text, sizeof text, ", further pictures");
-    char line[200];
-    snprintf(line, sizeof line, "only its first picture is read; left out: %s", text + 2);
-    if (text[0] != '\0')
+    const struct {
+        bool is_present;
+        const char *name;
+    } all[] = {{companions->gain_map, "the gain map for HDR"},
+               {companions->video, "the video of a motion photo"},
+               /* An MPF index lists the gain map as a picture, too. */
+               {companions->pictures && !companions->gain_map, "further pictures"}};
+    char line[200] = "";
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (!all[i].is_present)
+            continue;
+        text_append(line, sizeof line, "%s %s",
+                    metadata->unread ? "," : "only its first picture is read; left out:", all[i].name);
+        metadata->unread = all[i].name;
+    }
+    if (metadata->unread)
         metadata_warn(metadata, line);
 }
 
@@ -278,7 +284,6 @@ enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg
     for (size_t i = 0; xmp != NULL && i < sizeof videos / sizeof videos[0]; i++)
         companions->video = companions->video || strstr(xmp, videos[i]) != NULL;
     jpeg_companions_warn(companions, metadata);
-    metadata->has_video = companions->video;
 
     /* JFIF's resolution. 1:1 without a unit means that it is unknown. */
     static const double per_metre[] = {1 /* no unit */, 1 / 0.0254 /* inch */, 100 /* centimetre */};

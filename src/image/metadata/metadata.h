@@ -76,9 +76,8 @@ struct metadata {
     int rendering_intent;              /* of sRGB, 0 to 3 */
     bool has_cicp;
     unsigned char cicp[4]; /* PNG's cICP: numbers of ITU-T H.273 */
-    bool is_animation;     /* only its first picture is read */
-    bool has_video;        /* a motion photo: a video follows the picture, and is not read */
-    double gamma;          /* PNG's gAMA, such as 0.45455; 0: absent */
+    const char *unread; /* a part of the file, no metadata, that is not read: "the other frames"; or NULL */
+    double gamma;       /* PNG's gAMA, such as 0.45455; 0: absent */
     bool has_chromaticities;
     double chromaticities[8]; /* white x y, red x y, green x y, blue x y (PNG's cHRM) */
     struct text_entry *texts;

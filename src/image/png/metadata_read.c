@@ -352,7 +352,7 @@ static enum status parse_cicp(struct png_session *session, const png_unknown_chu
 static enum status note_animation(struct png_session *session, const png_unknown_chunk *chunk)
 {
     (void)chunk;
-    session->metadata->is_animation = true;
+    session->metadata->unread = "the animation";
     metadata_warn(session->metadata, "is an animation, of which only the still picture is kept");
     return STATUS_OK;
 }

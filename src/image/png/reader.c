@@ -219,8 +219,10 @@ static void png_check_trailing_data(struct reader *base)
             return;
         after[i] = (unsigned char)byte;
     }
-    if (memcmp(after, png_signature, sizeof after) == 0)
-        metadata_warn(&base->trailing, "is followed by another picture, which is left out");
+    if (memcmp(after, png_signature, sizeof after) != 0)
+        return;
+    base->trailing.unread = "the picture after the first one";
+    metadata_warn(&base->trailing, "is followed by another picture, which is left out");
 }
 
 static void png_close_reader(struct reader *base)

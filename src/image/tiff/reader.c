@@ -243,11 +243,15 @@ static void note_other_pictures(struct tiff_reader *reader, struct metadata *met
 
     for (uint64_t i = 0; find_sub_ifd(&ifd, i, &sub); i++) {
         types |= non_page_type(&sub);
-        if (non_page_type(&sub) == 0 && ifd_entry_count(&sub) > 0)
-            metadata_warn(metadata, "has further pictures in SubIFDs, which are left out");
+        if (non_page_type(&sub) != 0 || ifd_entry_count(&sub) == 0)
+            continue;
+        metadata_warn(metadata, "has further pictures in SubIFDs, which are left out");
+        reader->base.trailing.unread = "the pictures in SubIFDs"; /* also of earlier pages */
     }
-    if ((types & FILETYPE_MASK) != 0)
+    if ((types & FILETYPE_MASK) != 0) {
         metadata_warn(metadata, "has a mask of transparency, which is left out");
+        reader->base.trailing.unread = "the mask of transparency";
+    }
     if ((types & FILETYPE_REDUCEDIMAGE) != 0)
         metadata_leave_out(metadata, "smaller copies");
 }

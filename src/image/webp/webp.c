@@ -90,8 +90,9 @@ static enum status webp_open(struct reader *base, struct error *error)
         frame->has_alpha || (uint32_t)frame->width < info->width || (uint32_t)frame->height < info->height;
     info->channels = 3 + info->alpha; /* WebP has no gray */
     info->type = SAMPLE_UINT8;
-    info->metadata.is_animation = WebPDemuxGetI(reader->demuxer, WEBP_FF_FRAME_COUNT) > 1;
-    if (info->metadata.is_animation)
+    info->metadata.unread =
+        WebPDemuxGetI(reader->demuxer, WEBP_FF_FRAME_COUNT) > 1 ? "the other frames" : NULL;
+    if (info->metadata.unread)
         metadata_warn(&info->metadata, "is an animation, of which only the first frame is read");
     /* For lossless pictures and alpha, libwebp also keeps the pixels as words of 4 bytes. */
     base->memory = reader->size + row_size(info) * info->height * (info->alpha || info->lossless ? 3 : 1);

@@ -75,14 +75,14 @@ def test_animation_is_said_to_lose_its_frames(tmp_path):
     assert harness.run("-q", tmp_path / "in.png", tmp_path / "out.png").err == ""
 
 
-@pytest.mark.parametrize("name", ["in.png", "in.webp"])
-def test_animation_is_not_replaced_by_one_picture(tmp_path, name):
+@pytest.mark.parametrize("name, lost", [("in.png", "the animation"), ("in.webp", "the other frames")])
+def test_animation_is_not_replaced_by_one_picture(tmp_path, name, lost):
     """Its frames are nowhere else. Without a change a WebP is copied whole."""
     frames = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue")]
     frames[0].save(tmp_path / name, save_all=True, append_images=frames[1:])
     before = (tmp_path / name).read_bytes()
     done = harness.run(name, "--invert", "--in-place", cwd=tmp_path, status=1)
-    assert done.err.startswith(f"climg: {name}: is an animation, of which --in-place would keep only one picture")
+    assert done.err.startswith(f"climg: {name}: --in-place would lose {lost}; write to another file")
     assert (tmp_path / name).read_bytes() == before
     if name == "in.webp":
         harness.run(name, "--in-place", cwd=tmp_path)
@@ -95,7 +95,7 @@ def test_coefficients_are_not_replaced_by_a_mosaic(tmp_path, rng):
     harness.run("in.png", "--wavelet=2", "w.tif", cwd=tmp_path)
     before = (tmp_path / "w.tif").read_bytes()
     done = harness.run("w.tif", "--blur", "1", "--in-place", cwd=tmp_path, status=1)
-    assert done.err.startswith("climg: w.tif: has the coefficients of a transform, of which --in-place would make a picture")
+    assert done.err.startswith("climg: w.tif: --in-place would lose the coefficients of a transform")
     assert (tmp_path / "w.tif").read_bytes() == before
     harness.run("w.tif", "--gain", "1:2", "--in-place", cwd=tmp_path)
     harness.run("w.tif", "--inverse-wavelet", "--in-place", cwd=tmp_path)
@@ -119,6 +119,7 @@ def test_a_second_picture_is_said_to_be_left_out(tmp_path):
     what = "is followed by another picture, which is left out"
     assert said == [f"climg: two.png: warning: {what}\n", f"climg: standard input: warning: {what}\n"]
     assert harness.run("-q", "two.png", "c.png", cwd=tmp_path).err == ""
+    assert "--in-place would lose the picture after the first one" in harness.run("-q", "two.png", "--in-place", cwd=tmp_path, status=1).err
     assert harness.run("two.png", "--wavelet", "d.tif", cwd=tmp_path).err == said[0]  # not an image, but from one
 
 

@@ -232,11 +232,17 @@ def test_pictures_that_are_no_pages(tmp_path, rng):
         tiff.write(pixels[..., 0] > 99, photometric="mask", subfiletype=4, metadata=None)
         tiff.write(pixels, photometric="rgb", subifds=1, metadata=None)
         tiff.write(pixels[::-1], photometric="rgb", metadata=None)
-    said = harness.run("-v", "--in-place", tmp_path / "in.tif", "--invert").err
+    assert "--in-place would lose the mask of transparency; write to another file" in \
+        harness.run("--in-place", tmp_path / "in.tif", "--invert", status=1).err
+    said = harness.run("-v", tmp_path / "in.tif", "--invert", tmp_path / "out.tif").err
     assert said.count("warning: has further pictures in SubIFDs, which are left out; has a mask of transparency, which is left out\n") == 1
     assert said.count("warning") == 1  # the second page repeats none
     assert "left out: smaller copies\n" in said
-    assert np.array_equal(tifffile.imread(tmp_path / "in.tif", key=[0, 1]), 255 - np.stack([pixels, pixels]))
+    assert np.array_equal(tifffile.imread(tmp_path / "out.tif", key=[0, 1]), 255 - np.stack([pixels, pixels]))
+    with tifffile.TiffWriter(tmp_path / "in.tif") as tiff:
+        for subifds in (0, 1, 0, 0):  # the third one is that of the second
+            tiff.write(pixels, photometric="rgb", subifds=subifds, metadata=None)
+    assert "--in-place would lose the pictures in SubIFDs" in harness.run("--in-place", tmp_path / "in.tif", "--invert", status=1).err
     tifffile.imwrite(tmp_path / "none.tif", pixels, photometric="rgb", extratags=[(330, "I", 1, 0, True)])
     assert harness.run(tmp_path / "none.tif", "--invert", tmp_path / "out.tif").err == ""
 
