@@ -389,6 +389,17 @@ static struct stage_caps align_caps(const void *params)
                                .relative_cost = 6};
 }
 
+/* A map that moves no pixel farther than this is the identity, so that the reference, when it is an input,
+ * keeps its samples. Pictures of 64x64 pixels were found up to 0.0003 pixels off themselves, of 16x16 0.001;
+ * the accuracy is a few hundredths. */
+static const double NEAREST_MOVE = 0.002;
+
+static bool moves_pixels(const struct affine *map, double width, double height)
+{
+    return fabs(map->xx - 1) * width + fabs(map->xy) * height + fabs(map->x) > NEAREST_MOVE ||
+           fabs(map->yx) * width + fabs(map->yy - 1) * height + fabs(map->y) > NEAREST_MOVE;
+}
+
 /* Downloads the picture's brightness and registers it. With `previous` returns the map that was found in
  * advance. In a dry run, or without a reference, returns the identity. */
 static enum status align_find(struct run *run, const struct align *align, const struct value *in,
@@ -406,6 +417,8 @@ static enum status align_find(struct run *run, const struct align *align, const 
     if (status == STATUS_OK && !device_is_dry_run(run->device))
         status =
             registration_find(run, &workers, (enum model)align->model, align->levels, &gray, found, error);
+    if (!moves_pixels(&found->affine, align->width, align->height))
+        found->affine = affine_scaling(1, 1);
     gray_plane_free(&gray);
     thread_pool_close(&workers);
     return status;
@@ -503,7 +516,8 @@ const struct stage stage_align = {
         "The reference may be one of the inputs: first, or middle (of their order). It is read from its file "
         "(with --page from that page), without the stages before --align. So --align first puts all pages of "
         "a "
-        "file onto the grid of its first page.\n\n"
+        "file onto the grid of its first page. A map that moves no pixel by more than 0.002 pixels is taken "
+        "for the identity, so the reference itself keeps its samples.\n\n"
         "Before --stack inputs below the confidence are left out, and matrix=FILE writes a CSV with a line "
         "for each input. Pixels that an input does not have do not count. The reference may also be "
         "previous, for series that drift or change slowly: each input is registered to the first one, or if "
