@@ -13,7 +13,7 @@
 
 /* Sums over the pixels read so far. */
 struct sums {
-    uint64_t black[4], white[4], finite[4];
+    uint64_t counted[4], black[4], white[4], finite[4];
     double smallest[4], largest[4], total[4]; /* of finite samples */
     uint64_t count;                           /* pixels with a finite Laplacian */
     double sum, squares;                      /* of the Laplacian */
@@ -22,7 +22,8 @@ struct sums {
 };
 
 /* Adds a row, whose values are fractions of full scale, and sets its brightness: the sum of its colours
- * divided by the square root of their number (page_measures.laplacian). */
+ * divided by the square root of their number (page_measures.laplacian). The colours of a fully transparent
+ * pixel do not count; its brightness is NaN. */
 static void measure_row(struct sums *sums, const struct image_info *info, const double *values,
                         uint64_t histogram[4][HISTOGRAM_BINS], double *brightness)
 {
@@ -34,8 +35,10 @@ static void measure_row(struct sums *sums, const struct image_info *info, const 
     const double unit = sample_is_float(info->type) ? 0 : 1 / full, bins = HISTOGRAM_BINS / (1 + unit - low);
     for (size_t x = 0; x < info->width; x++) {
         const double *pixel = values + x * channels;
-        double sum = 0;
-        for (size_t c = 0; c < channels; c++) {
+        const bool is_visible = !info->alpha || pixel[colours] != 0;
+        double sum = is_visible ? 0 : (double)NAN;
+        for (size_t c = is_visible ? 0 : colours; c < channels; c++) {
+            sums->counted[c]++;
             sums->black[c] += pixel[c] <= low;
             sums->white[c] += pixel[c] >= 1;
             if (isfinite(pixel[c])) {
@@ -101,14 +104,13 @@ enum status measure_page(struct reader *reader, struct page_measures *measures, 
         }
     }
     free(values);
-    const double pixels = (double)info->width * info->height, mean = sums.sum / (double)sums.count;
-    const double full = sample_full_scale(info->type);
+    const double mean = sums.sum / (double)sums.count, full = sample_full_scale(info->type);
     for (int c = 0; c < 4; c++) {
         measures->smallest[c] = full * sums.smallest[c];
         measures->largest[c] = full * sums.largest[c];
         measures->mean[c] = full * sums.total[c] / (double)sums.finite[c];
-        measures->black[c] = (double)sums.black[c] / pixels;
-        measures->white[c] = (double)sums.white[c] / pixels;
+        measures->black[c] = (double)sums.black[c] / fmax((double)sums.counted[c], 1);
+        measures->white[c] = (double)sums.white[c] / fmax((double)sums.counted[c], 1);
     }
     measures->laplacian = sums.squares / (double)sums.count - mean * mean;
     int unused = 0;
