@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,14 +227,17 @@ enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct 
 
 /* ---------------------------------------------------------------- reports and traces */
 
-int standard_descriptor(const char *path)
+int named_descriptor(const char *path)
 {
-    static const char *const names[] = {"-",           "/dev/stdout", "/dev/fd/1",      "/proc/self/fd/1",
-                                        "/dev/stderr", "/dev/fd/2",   "/proc/self/fd/2"};
-    for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++)
-        if (strcmp(path, names[i]) == 0)
-            return i < 4 ? STDOUT_FILENO : STDERR_FILENO;
-    return -1;
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    long long number;
+    for (int i = 0; i < 2; i++)
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0 &&
+            text_to_integer(path + strlen(folders[i]), &number) && number >= 0 && number <= INT_MAX)
+            return (int)number;
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0 ? STDOUT_FILENO
+           : strcmp(path, "/dev/stderr") == 0                         ? STDERR_FILENO
+                                                                      : -1;
 }
 
 const char *aux_name(const char *path)
@@ -270,8 +274,11 @@ enum status aux_check(const char *path, const char *what, struct error *error)
 
 FILE *aux_open(const char *path, const char *what, struct error *error)
 {
-    const int standard = standard_descriptor(path);
-    FILE *file = standard == STDOUT_FILENO ? stdout : standard == STDERR_FILENO ? stderr : fopen(path, "w");
+    const int standard = named_descriptor(path);
+    FILE *file = standard == STDOUT_FILENO   ? stdout
+                 : standard == STDERR_FILENO ? stderr
+                 : standard >= 0             ? fdopen(fcntl(standard, F_DUPFD_CLOEXEC, 0), "w")
+                                             : fopen(path, "w");
     if (file == NULL)
         cannot_write(path, what, error);
     return file;

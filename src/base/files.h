@@ -66,7 +66,8 @@ enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct 
  * file. `what` is the file's purpose, such as "the trace", for "cannot write WHAT". */
 enum status aux_check(const char *path, const char *what, struct error *error);
 
-/* Opens the file for writing and truncates it; returns stdout or stderr for their names, NULL on failure. */
+/* Opens the file for writing and truncates it, unless it is a named descriptor; returns stdout or stderr for
+ * their names, NULL on failure. */
 FILE *aux_open(const char *path, const char *what, struct error *error);
 
 /* Closes the file, or flushes stdout or stderr. Fails if any write since aux_open failed. */
@@ -75,10 +76,10 @@ enum status aux_close(FILE *file, const char *path, const char *what, struct err
 /* Flushes stdout, or the file that replaces it in a test. Fails if any write to it failed so far. */
 enum status text_flush(FILE *out, struct error *error);
 
-/* Returns 1 for names of stdout ("-", "/dev/stdout", ...), 2 for names of stderr, and -1 for other paths.
- * Write to this descriptor: if it is redirected to a file, opening the name would truncate that file, and a
- * rename would replace it. */
-int standard_descriptor(const char *path);
+/* Returns 1 for "-" and "/dev/stdout", 2 for "/dev/stderr", N for "/dev/fd/N", and -1 for other paths. Write
+ * to this descriptor: if it is redirected to a file, opening the name would truncate that file, and a rename
+ * would replace it. */
+int named_descriptor(const char *path);
 
 /* Returns the name for messages: the path, or "standard output". */
 const char *aux_name(const char *path);

@@ -526,7 +526,7 @@ void job_close(struct job *job)
 bool job_can_begin_again(const struct job *job)
 {
     struct stat info;
-    return job->bytes > 0 && !job->merge_step && standard_descriptor(job->output) < 0 &&
+    return job->bytes > 0 && !job->merge_step && named_descriptor(job->output) < 0 &&
            (stat(job->output, &info) != 0 || S_ISREG(info.st_mode));
 }
 

@@ -35,7 +35,7 @@ static enum status report_write_error(const struct report_file *report, struct e
 static enum status report_file_open(struct report_file *report, const char *path, bool append,
                                     struct error *error)
 {
-    const int standard = path ? standard_descriptor(path) : -1;
+    const int standard = path ? named_descriptor(path) : -1;
     *report = (struct report_file){.path = path ? aux_name(path) : NULL, .file = -1};
     if (!path)
         return STATUS_OK;
@@ -224,7 +224,8 @@ enum status results_begin(struct results *results, const struct settings *settin
                           const struct resume *resume, const struct job_list *list,
                           void (*report_error)(const struct error *), struct error *error)
 {
-    *results = (struct results){.settings = settings, .several = list->several, .report_error = report_error};
+    *results = (struct results){
+        .settings = settings, .several = list->several && list->count > 1, .report_error = report_error};
     enum status status = report_file_open(&results->report, settings->dry_run ? NULL : settings->report,
                                           settings->resume, error);
     progress_begin(&results->progress, settings, resume, list);

@@ -30,7 +30,7 @@ struct results {
     /* Constant. */
     const struct settings *settings;
     bool several; /* each failure is printed when it happens; otherwise results_end returns the failure of the
-                   * only file, or of the stack. True also for one file with an output folder */
+                   * only file, or of the stack */
     void (*report_error)(const struct error *);
     report_line *print_line;  /* NULL: the line of a conversion */
     const struct job *merged; /* the result of a stack, which is not in the list; may be NULL */

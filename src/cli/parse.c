@@ -285,9 +285,12 @@ static enum status take_positional(struct parser *parser, const struct long_opti
         if (sscanf(why.text, "%*[^;]; did you mean %63s", value) == 1 && strchr(value, '=') != NULL)
             return fail(error, STATUS_USAGE, "%s %s: there is no such file; did you mean %s=%s", option->what,
                         argument, option->what, value);
-        /* After an option a name is rather a file than a value, but hardly a number, as in -q 90. */
+        /* After an option a name is rather a file than a value, but hardly a short number, as in -q 90, or
+         * yes. 2024 may be a folder. */
         const bool takes_value = option->stage != NULL && options_primary(option->stage->options) != NULL;
-        if (isdigit((unsigned char)argument[0]) || (takes_value && strcmp(argument, "-") != 0)) {
+        const bool is_value = isdigit((unsigned char)argument[0]) && strlen(argument) < 4;
+        if (is_value || strcmp(argument, "yes") == 0 ||
+            (takes_value && strcmp(argument, "-") != 0 && !names_stage_or_option(argument))) {
             parser->stray = argument;
             parser->stray_reason = why;
         }
@@ -347,7 +350,8 @@ static void assign_positionals(const struct parser *parser, struct command *comm
     int at = 1;
     while (at < parser->argc && parser->argv[at] != command->output)
         at++;
-    command->output_after_input = last_is_output && count > 1 && count + 1 < (size_t)parser->argc &&
+    command->output_after_input = last_is_output && count > 1 &&
+                                  count + parser->options_ended + 1 < (size_t)parser->argc &&
                                   parser->argv[at - 1] == command->inputs[count - 2];
     if (count == 0 && !has_list)
         command->inputs[0] = "-";
@@ -458,11 +462,11 @@ static enum status resolve(const struct parser *parser, struct error *error)
     if (status == STATUS_OK && command->settings.compare != NULL)
         status = options_parse_value(compare_options, "--compare", command->settings.compare,
                                      &command->compare, &command->compare_text, error);
+    if (status == STATUS_OK)
+        status = check_stray(parser, error);
     /* Check names first: in `climg in.png blur 2 out/` the advice must be about blur, not about a folder. */
     if (status == STATUS_OK)
         status = check_names(command, error);
-    if (status == STATUS_OK)
-        status = check_stray(parser, error);
     if (status == STATUS_OK)
         status = check_output_folder(command, error);
     if (status == STATUS_OK)

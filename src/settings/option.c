@@ -65,7 +65,11 @@ enum status option_parse_number(const char *text, double *number, struct error *
         return fail(error, STATUS_USAGE, "not a number alone; did you mean %s?", sigma + 1);
     if (has_number && rest[0] == ',' && isdigit((unsigned char)rest[1]) && text_to_real(rest + 1, &decimals))
         return fail(error, STATUS_USAGE, "not a number; decimals follow a dot");
-    return text_to_real(text, number) ? STATUS_OK : fail(error, STATUS_USAGE, "not a number");
+    if (text_to_real(text, number))
+        return STATUS_OK;
+    /* 1e999; not "inf" */
+    const bool is_too_large = isinf(strtod(text, NULL)) && isdigit((unsigned char)text[strlen(text) - 1]);
+    return fail(error, STATUS_USAGE, is_too_large ? "too large" : "not a number");
 }
 
 static enum status parse_real(const struct option *option, const char *label, const char *text, void *field,

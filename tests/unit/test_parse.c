@@ -353,6 +353,7 @@ static void outputs_after_an_input(void **state)
     assert_after_input("-v|a|b", true);
     assert_after_input("a|--stack|mean|b|c", true);
     assert_after_input("a|b", false);
+    assert_after_input("--|a|b", false);
     assert_after_input("a|--invert|b", false);
     assert_after_input("--invert|a|-v|b", false);
     assert_after_input("--invert|a|b|-o|c", false);
@@ -373,6 +374,8 @@ static void values_without_equals(void **state)
     refuse("a|--denoise|strong|b.png",
            "strong: there is no such file; --denoise strong: not a number from 0 to 255, nor auto");
     refuse("a|--invert|5|b.png", "5: there is no such file; --invert takes no value");
+    refuse("a|--invert|yes|b.png", "yes: there is no such file; --invert takes no value");
+    assert_files("-r|2024|b", "2024", "b", false);
     assert_files("--invert|a|b", "a", "b", false);
     assert_files("--denoise|-|b", "-", "b", false);
     assert_files("--denoise|/", "/", "-", false);

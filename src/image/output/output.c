@@ -173,7 +173,7 @@ static enum status open_path(struct output *output, const char *path, struct err
 
 enum status output_open(struct output *output, const char *path, const char *spool, struct error *error)
 {
-    const int standard = standard_descriptor(path);
+    const int standard = named_descriptor(path);
     *output = (struct output){.copy_to = -1, .spool = spool};
     output->name = copy_text(standard == STDOUT_FILENO ? "standard output" : path, error);
     if (output->name == NULL)
@@ -194,7 +194,7 @@ enum status output_check(const char *path, struct error *error)
     struct stat existing;
     const bool exists = stat(path, &existing) == 0;
     const int cause = errno;
-    if (standard_descriptor(path) >= 0 || (exists && !S_ISREG(existing.st_mode)))
+    if (named_descriptor(path) >= 0 || (exists && !S_ISREG(existing.st_mode)))
         return STATUS_OK;
     char *target = resolve_links(path, error);
     char *folder = target ? text_print(error, "%.*s.", folder_length(target), target) : NULL;

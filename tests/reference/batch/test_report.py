@@ -101,7 +101,7 @@ def test_reports_to_redirected_streams_keep_what_is_there(tmp_path, rng):
     pngfile.write_png(tmp_path / "a.png", rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
     log = tmp_path / "log"
     for option, redirection in [("--report /dev/stderr", "2>>"), ("--report /dev/stdout", ">>"), ("--trace /dev/stdout", ">>"),
-                                ("--timing=json:/dev/fd/2", "2>>")]:
+                                ("--timing=json:/dev/fd/2", "2>>"), ("--report /dev/fd/3", "3>>"), ("--timing=json:/proc/self/fd/3", "3>>")]:
         log.write_text("before\n")
         harness.run_shell(f"climg a.png --invert {option} out.png {redirection} log", cwd=tmp_path)
         text = log.read_text()
