@@ -1,6 +1,6 @@
 # Two ways to write one file: it is done once, and two files that would become it are refused, also where no file
 # is there yet. Hard links become files of their own.
-is_inverted() { climg "$1" a.pgm && climg --invert before.png before.pgm && cmp -s a.pgm before.pgm && echo inverted || echo as before; }
+is_inverted() { climg "$1" a.pgm && climg before.png --invert before.pgm && cmp -s a.pgm before.pgm && echo inverted || echo as before; }
 mkdir in out
 climg "$SAMPLES/zoneplate.png" in/a.png
 cp in/a.png before.png
