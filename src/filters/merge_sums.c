@@ -35,7 +35,7 @@ struct accumulators {
     size_t slice_begin, slice_end; /* first pixel of the slice, and first pixel after it */
 };
 
-/* 8-bit samples that are converted to 16 bits at a time. */
+/* Samples that are widened at a time. */
 enum { BLOCK_SAMPLES = 1024 };
 
 /* Bytes that are read from a file at a time: few enough for the cache, and enough for disks with heads, which
@@ -95,41 +95,41 @@ static enum status accumulators_begin(const void *params, const struct merge_inp
     return sums->double_sums && sums->row ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Merges samples into their accumulators, or sets these with `is_first`. */
-static void add_words(enum merge_method method, bool is_first, const uint16_t *restrict words, size_t count,
-                      uint32_t *restrict to)
+/* Merges numbers into their accumulators, or sets these with `is_first`. */
+static void merge_numbers(enum merge_method method, bool is_first, const uint32_t *restrict from,
+                          size_t count, uint32_t *restrict to)
 {
     if (is_first)
-        for (size_t i = 0; i < count; i++)
-            to[i] = words[i];
+        memcpy(to, from, count * sizeof *to);
     else if (method == MERGE_MAX)
         for (size_t i = 0; i < count; i++)
-            to[i] = words[i] > to[i] ? words[i] : to[i];
+            to[i] = from[i] > to[i] ? from[i] : to[i];
     else if (method == MERGE_MIN)
         for (size_t i = 0; i < count; i++)
-            to[i] = words[i] < to[i] ? words[i] : to[i];
+            to[i] = from[i] < to[i] ? from[i] : to[i];
     else
         for (size_t i = 0; i < count; i++)
-            to[i] += words[i];
+            to[i] += from[i];
 }
 
-/* Merges `rows` rows of integers into their accumulators, or sets these with `is_first`. Widens bytes to
- * words first, some at a time. */
+/* Merges `rows` rows of integers into their accumulators, or sets these with `is_first`. Widens some samples
+ * at a time, which stay in the cache. */
 static void add_integers(const struct accumulators *sums, const void *samples, size_t rows, bool is_first,
                          uint32_t *to)
 {
     const size_t count = sums->base.width * rows * sums->base.channels;
     const uint8_t *bytes = samples;
-    uint16_t words[BLOCK_SAMPLES];
-    if (sums->base.type == SAMPLE_UINT16) {
-        add_words(sums->method, is_first, samples, count, to);
-        return;
-    }
+    const uint16_t *words = samples;
+    uint32_t wide[BLOCK_SAMPLES];
     for (size_t first = 0, some; first < count; first += some) {
         some = count - first < BLOCK_SAMPLES ? count - first : BLOCK_SAMPLES;
-        for (size_t i = 0; i < some; i++)
-            words[i] = bytes[first + i];
-        add_words(sums->method, is_first, words, some, to + first);
+        if (sums->base.type == SAMPLE_UINT8)
+            for (size_t i = 0; i < some; i++)
+                wide[i] = bytes[first + i];
+        else
+            for (size_t i = 0; i < some; i++)
+                wide[i] = words[first + i];
+        merge_numbers(sums->method, is_first, wide, some, to + first);
     }
 }
 
@@ -225,21 +225,6 @@ static enum status merge_lane(void *context, int lane, struct error *error)
     return STATUS_OK;
 }
 
-/* Merges accumulators of the same samples. */
-static void merge_accumulators(enum merge_method method, const uint32_t *restrict from, size_t count,
-                               uint32_t *restrict to)
-{
-    if (method == MERGE_MAX)
-        for (size_t i = 0; i < count; i++)
-            to[i] = from[i] > to[i] ? from[i] : to[i];
-    else if (method == MERGE_MIN)
-        for (size_t i = 0; i < count; i++)
-            to[i] = from[i] < to[i] ? from[i] : to[i];
-    else
-        for (size_t i = 0; i < count; i++)
-            to[i] += from[i];
-}
-
 /* Merges the next rows of all pictures to the first lane. */
 static enum status next_slice(struct accumulators *sums, struct error *error)
 {
@@ -251,12 +236,12 @@ static enum status next_slice(struct accumulators *sums, struct error *error)
     sums->slice_end += rows * base->width;
     enum status status = thread_pool_each(&sums->threads, sums->lanes, merge_lane, sums, error);
     for (int i = 1; status == STATUS_OK && i < sums->lanes; i++)
-        merge_accumulators(sums->method,
-                           sums->slice_sums + (size_t)i * sums->slice_height * base->width * base->channels,
-                           count, sums->slice_sums);
+        merge_numbers(sums->method, false,
+                      sums->slice_sums + (size_t)i * sums->slice_height * base->width * base->channels, count,
+                      sums->slice_sums);
     if (status == STATUS_OK && sums->int_sums)
-        merge_accumulators(sums->method, sums->int_sums + sums->slice_begin * base->channels, count,
-                           sums->slice_sums);
+        merge_numbers(sums->method, false, sums->int_sums + sums->slice_begin * base->channels, count,
+                      sums->slice_sums);
     return status;
 }
 

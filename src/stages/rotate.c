@@ -248,7 +248,7 @@ static struct affine rotate_inverse_map(const void *params, const struct shape *
     return affine_move_origin(&affine, 0.5);
 }
 
-/* A turn by 90 or 270 degrees is a lossless move unless size= or crop=same is given, one by 180 degrees
+/* A turn by 90 or 270 degrees is a lossless move unless size= or crop=same is given, one by 0 or 180 degrees
  * unless size= is given: a move has no pixels beyond the picture. */
 static struct stage_caps rotate_caps(const void *params)
 {
@@ -257,13 +257,14 @@ static struct stage_caps rotate_caps(const void *params)
     rotate_direction(rotate, &cosine, &sine);
     const struct affine linear = {cosine, sine, 0, -sine, cosine, 0}; /* the map without its offset */
     const int turns = quarter_turns(rotate);
+    const bool is_known = !rotate->angle.automatic;
     const bool is_whole = !rotate->is_chroma || warp_is_whole(&rotate->map);
-    const bool is_inside = rotate->options.size.width == 0 && (rotate->crop != CROP_SAME || turns == 2);
+    const bool is_inside = rotate->options.size.width == 0 && (rotate->crop != CROP_SAME || turns % 2 == 0);
     /* A cropped slice has more of the picture inside than beyond the border, so slices read downwards. */
     const bool advances = linear.yy > 0 && rotate->crop != CROP_NOT_GIVEN;
     return (struct stage_caps){.needs_all_rows = !advances && warp_needs_all_rows(&linear, &rotate->options),
-                               .lossless_move = turns > 0 && is_inside && is_whole,
-                               .groups = !rotate->angle.automatic,
+                               .lossless_move = turns >= 0 && is_inside && is_whole && is_known,
+                               .groups = is_known,
                                .gathers = true,
                                .needs_upright = true,
                                .leaves_missing = rotate->options.outside == OUTSIDE_ZERO,
