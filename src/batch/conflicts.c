@@ -221,20 +221,14 @@ enum status conflicts_check_existing(const struct command *command, const struct
     for (size_t i = 0; is_checked && i < (list->is_stack ? 1 : list->count); i++) {
         const struct job *job = &list->jobs[i];
         struct stat info;
-        if (stat(job->output, &info) != 0 || !S_ISREG(info.st_mode))
-            continue;
-        if (list->is_stack)
-            return fail(
-                error, STATUS_USAGE,
-                "%s: exists, so it may be meant as an input; add an output, such as out.png, or --yes "
-                "to overwrite it",
-                job->output);
-        if (!(done && resume_has_output(done, job->output, &info)) &&
-            !is_replaceable(job, (size_t)info.st_size))
+        if (stat(job->output, &info) == 0 && S_ISREG(info.st_mode) &&
+            (list->is_stack || (!(done && resume_has_output(done, job->output, &info)) &&
+                                !is_replaceable(job, (size_t)info.st_size))))
             return fail(error, STATUS_USAGE,
-                        "%s: exists, does not say that climg made it, and may be meant as an input; add an "
-                        "output, such as out/, or --yes to overwrite it",
-                        job->output);
+                        "%s: exists%s, and may be meant as an input; add an output, such as %s, or --yes to "
+                        "overwrite it",
+                        job->output, list->is_stack ? "" : ", does not say that climg made it",
+                        list->is_stack ? "out.png" : "out/");
     }
     return STATUS_OK;
 }
