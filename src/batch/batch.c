@@ -300,7 +300,7 @@ static enum status begin_batch(const struct command *command, const struct resum
          check_aux_outputs(command, error) != STATUS_OK))
         return STATUS_FAILED;
     job_list_keep_shard(list, &settings->part);
-    if (conflicts_check_existing(command, list, resume, error) != STATUS_OK)
+    if (resume_check_existing(command, list, resume, error) != STATUS_OK)
         return STATUS_USAGE;
     job_list_print_left_out(list, settings);
     if (!settings->dry_run) {

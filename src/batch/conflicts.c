@@ -24,7 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wctype.h>
@@ -180,57 +179,6 @@ static enum status check_claims(const struct claim_set *set, const struct claim 
     return set->in_place
                ? STATUS_OK
                : fail(error, STATUS_USAGE, "%s: is also the input; --in-place replaces it", job->output);
-}
-
-/* ---------------------------------------------------------------- outputs that may be inputs */
-
-static char *map_file(const char *path, size_t size)
-{
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    char *bytes = file >= 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
-    if (file >= 0)
-        close(file);
-    return bytes;
-}
-
-/* True if replacing the job's output of `size` bytes loses nothing: it is empty, its text Software says that
- * climg made it, or it is a copy of the input, as commands without stages write. Only the start and the end
- * of the file may have texts; large pixels are not read. */
-static bool is_replaceable(const struct job *job, size_t size)
-{
-    static const char program[] = "climg ";
-    const size_t part = size < 1 << 20 ? size : 1 << 20, length = strlen(program);
-    if (size == 0)
-        return true;
-    char *bytes = map_file(job->output, size);
-    char *input = size == job->bytes ? map_file(job->input, size) : MAP_FAILED;
-    const bool is_ours = bytes != MAP_FAILED && (memmem(bytes, part, program, length) ||
-                                                 memmem(bytes + size - part, part, program, length) ||
-                                                 (input != MAP_FAILED && memcmp(bytes, input, size) == 0));
-    if (bytes != MAP_FAILED)
-        munmap(bytes, size);
-    if (input != MAP_FAILED)
-        munmap(input, size);
-    return is_ours;
-}
-
-enum status conflicts_check_existing(const struct command *command, const struct job_list *list,
-                                     const struct resume *done, struct error *error)
-{
-    const bool is_checked = command->output_after_input && !command->settings.yes;
-    for (size_t i = 0; is_checked && i < (list->is_stack ? 1 : list->count); i++) {
-        const struct job *job = &list->jobs[i];
-        struct stat info;
-        if (stat(job->output, &info) == 0 && S_ISREG(info.st_mode) &&
-            (list->is_stack || (!(done && resume_has_output(done, job->output, &info)) &&
-                                !is_replaceable(job, (size_t)info.st_size))))
-            return fail(error, STATUS_USAGE,
-                        "%s: exists%s, and may be meant as an input; add an output, such as %s, or --yes to "
-                        "overwrite it",
-                        job->output, list->is_stack ? "" : ", does not say that climg made it",
-                        list->is_stack ? "out.png" : "out/");
-    }
-    return STATUS_OK;
 }
 
 /* ---------------------------------------------------------------- auxiliary outputs */

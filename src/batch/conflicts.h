@@ -5,8 +5,7 @@
 #define CLIMG_BATCH_CONFLICTS_H
 
 #include "batch/command.h"
-#include "batch/files.h"
-#include "batch/resume.h"
+#include "batch/job.h"
 
 /* An auxiliary output: --report, --trace, --timing, or a file that a stage writes. */
 struct aux_output {
@@ -34,15 +33,6 @@ void list_aux_outputs(const struct command *command, struct aux_output aux[AUX_O
  * If an input was named several times, marks its second and later jobs as is_duplicate. */
 enum status conflicts_check(struct job *jobs, size_t count, bool is_stack, const struct command *command,
                             struct error *error);
-
-/* Fails with STATUS_USAGE if the command's output directly follows an input, as in `--blur 2 a.jpg b.jpg` or
- * `2023/ 2024/ --blur 2`, and would replace a file that climg did not make: the name may be meant as an
- * input. climg made a file if its text Software or `done` says so. Empty files and copies of the inputs may
- * be replaced, too; for a stack, whose inputs climg often made, no file. --yes permits all. `done` has the
- * records of
- * --resume; NULL without it. */
-enum status conflicts_check_existing(const struct command *command, const struct job_list *list,
-                                     const struct resume *done, struct error *error);
 
 /* Fails with STATUS_USAGE if the file of --report, --trace, --timing or a stage is named like an image. In
  * "--report out.png" out.png is probably the output, and the name of the report is missing. */

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static const char PROGRAM[] = "climg ";        /* start of a provenance */
@@ -431,13 +432,6 @@ bool resume_expects_done(const struct resume *resume, const struct job *job)
            record->input.time == nanoseconds(&input.st_mtim) && access(job->output, F_OK) == 0;
 }
 
-bool resume_has_output(const struct resume *resume, const char *output, const struct stat *info)
-{
-    const struct done_record *record = record_find(resume, output);
-    return record && record->output.size == (uint64_t)info->st_size &&
-           record->output.time == nanoseconds(&info->st_mtim);
-}
-
 enum status resume_check(const struct settings *settings, const struct job_list *list, struct error *error)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -455,6 +449,59 @@ enum status resume_check(const struct settings *settings, const struct job_list 
                         "was made; leave out --resume",
                         job->input,
                         settings->strip ? "--strip removes the record of" : "its format cannot store");
+    }
+    return STATUS_OK;
+}
+
+/* ---------------------------------------------------------------- existing outputs that may be inputs */
+
+static char *map_file(const char *path, size_t size)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    char *bytes = file >= 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+    if (file >= 0)
+        close(file);
+    return bytes;
+}
+
+/* True if replacing the job's output of `size` bytes loses nothing: it is empty, its text Software says that
+ * climg made it, or it is a copy of the input, as commands without stages write. Only the start and the end
+ * of the file may have texts; large pixels are not read. */
+static bool is_replaceable(const struct job *job, size_t size)
+{
+    const size_t part = size < 1 << 20 ? size : 1 << 20, length = strlen(PROGRAM);
+    if (size == 0)
+        return true;
+    char *bytes = map_file(job->output, size);
+    char *input = size == job->bytes ? map_file(job->input, size) : MAP_FAILED;
+    const bool is_ours = bytes != MAP_FAILED && (memmem(bytes, part, PROGRAM, length) ||
+                                                 memmem(bytes + size - part, part, PROGRAM, length) ||
+                                                 (input != MAP_FAILED && memcmp(bytes, input, size) == 0));
+    if (bytes != MAP_FAILED)
+        munmap(bytes, size);
+    if (input != MAP_FAILED)
+        munmap(input, size);
+    return is_ours;
+}
+
+enum status resume_check_existing(const struct command *command, const struct job_list *list,
+                                  const struct resume *resume, struct error *error)
+{
+    const bool is_checked = command->output_after_input && !command->settings.yes;
+    for (size_t i = 0; is_checked && i < (list->is_stack ? 1 : list->count); i++) {
+        const struct job *job = &list->jobs[i];
+        struct stat info;
+        if (stat(job->output, &info) != 0 || !S_ISREG(info.st_mode))
+            continue;
+        const struct done_record *record = resume ? record_find(resume, job->output) : NULL;
+        const bool is_recorded = record && record->output.size == (uint64_t)info.st_size &&
+                                 record->output.time == nanoseconds(&info.st_mtim);
+        if (list->is_stack || (!is_recorded && !is_replaceable(job, (size_t)info.st_size)))
+            return fail(error, STATUS_USAGE,
+                        "%s: exists%s, and may be meant as an input; add an output, such as %s, or --yes to "
+                        "overwrite it",
+                        job->output, list->is_stack ? "" : ", does not say that climg made it",
+                        list->is_stack ? "out.png" : "out/");
     }
     return STATUS_OK;
 }

@@ -67,12 +67,17 @@ bool resume_finds_done(const struct resume *resume, struct job *job);
 /* True if resume_finds_done will probably find the output done, by its record and the stat of the input. */
 bool resume_expects_done(const struct resume *resume, const struct job *job);
 
-/* True if the output's last record is of the file with this stat, made by any stages. */
-bool resume_has_output(const struct resume *resume, const char *output, const struct stat *info);
-
 /* Appends a record of the job's output, which was just committed. Failures are ignored (a read-only folder, a
  * full disk): then the next run reads the output. */
 void resume_note(const struct resume *resume, const struct job *job);
+
+/* Fails with STATUS_USAGE if the command's output directly follows an input, as in `--blur 2 a.jpg b.jpg` or
+ * `2023/ 2024/ --blur 2`, and would replace a file that climg did not make: the name may be meant as an
+ * input. climg made a file if its text Software or a record of `resume`, NULL without --resume, says so.
+ * Empty files and copies of the inputs may be replaced, too; for a stack, whose inputs climg often made, no
+ * file. --yes permits all. */
+enum status resume_check_existing(const struct command *command, const struct job_list *list,
+                                  const struct resume *resume, struct error *error);
 
 /* Frees the records. May be called twice, and on a zeroed struct. */
 void resume_free(struct resume *resume);

@@ -106,7 +106,7 @@ static enum status allow_outputs(const struct command *command, const struct job
         confine_allow(list->output, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
     for (size_t i = 0; i < list->count; i++) {
         /* Reading is needed for several outputs, to find temporary files of killed runs, for formats that
-         * read what they have written, for --resume, and for conflicts_check_existing. */
+         * read what they have written, for --resume, and for resume_check_existing. */
         const struct job *job = &list->jobs[i];
         const struct format *format = output_format(settings, job->output);
         const bool reads = !job->is_single || !format || writer_seeks(format) || settings->resume ||
