@@ -232,8 +232,37 @@ static enum status narrow_nodata(struct metadata *metadata, struct error *error)
     return metadata_set_tag(metadata, TAG_NODATA, text, strlen(text) + 1, error);
 }
 
-/* Warns of pictures that the output will not have: those in the page's SubIFDs, and with the first page those
- * of all directories that are no pages. Smaller copies are only noted. */
+/* True if Photoshop's ImageSourceData has layers. After a text it has blocks of a signature, a key and a size
+ * in the file's byte order, and data that are padded to a multiple of 4 bytes. Those of layers begin with
+ * their number. */
+static bool has_layers(const struct ifd *ifd)
+{
+    const uint32_t signature = 0x3842494d /* 8BIM */;
+    const uint32_t keys[] = {0x4c617972 /* Layr */, 0x4c723136 /* Lr16 */, 0x4c723332 /* Lr32 */};
+    struct ifd_entry entry;
+    uint32_t block[3] = {0}; /* signature, key, size */
+    uint16_t count;
+
+    if (!ifd_find(ifd, TIFFTAG_IMAGESOURCEDATA, &entry))
+        return false;
+    for (uint64_t at = sizeof "Adobe Photoshop Document Data Block";
+         at + sizeof block + sizeof count <= entry.size;
+         at += sizeof block + ((uint64_t)block[2] + 3) / 4 * 4) {
+        if (!ifd->read(ifd->context, entry.offset + at, block, sizeof block) ||
+            !ifd->read(ifd->context, entry.offset + at + sizeof block, &count, sizeof count))
+            return false;
+        if (ifd->swapped)
+            TIFFSwabArrayOfLong(block, 3);
+        if (block[0] != signature)
+            return false;
+        if ((block[1] == keys[0] || block[1] == keys[1] || block[1] == keys[2]) && block[2] > 0 && count != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Warns of pictures that the output will not have: Photoshop's layers, those in the page's SubIFDs, and with
+ * the first page those of all directories that are no pages. Smaller copies are only noted. */
 static void note_other_pictures(struct tiff_reader *reader, struct metadata *metadata)
 {
     const bool is_first = reader->page == 1 || reader->page == reader->base.options.page;
@@ -247,6 +276,10 @@ static void note_other_pictures(struct tiff_reader *reader, struct metadata *met
             continue;
         metadata_warn(metadata, "has further pictures in SubIFDs, which are left out");
         reader->base.trailing.unread = "the pictures in SubIFDs"; /* also of earlier pages */
+    }
+    if (has_layers(&ifd)) {
+        metadata_warn(metadata, "has layers, which are left out");
+        reader->base.trailing.unread = "the layers";
     }
     if ((types & FILETYPE_MASK) != 0) {
         metadata_warn(metadata, "has a mask of transparency, which is left out");

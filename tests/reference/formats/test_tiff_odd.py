@@ -247,6 +247,24 @@ def test_pictures_that_are_no_pages(tmp_path, rng):
     assert harness.run(tmp_path / "none.tif", "--invert", tmp_path / "out.tif").err == ""
 
 
+@pytest.mark.parametrize("order", "<>")
+def test_layers_of_photoshop(tmp_path, rng, order):
+    """The flat picture is read. A flat file has other blocks, or no layer in its block."""
+    def block(key, data):
+        words = [b"8BIM", key] if order == ">" else [b"8BIM"[::-1], key[::-1]]
+        return b"".join(words) + struct.pack(order + "I", len(data)) + data + bytes(-len(data) % 4)
+
+    mask, layers = block(b"LMsk", b"12345"), block(b"Layr", struct.pack(order + "h", -2) + bytes(80))
+    for data, lost in ((mask + layers, True), (layers, True), (block(b"Lr16", struct.pack(order + "h", 1) + bytes(80)), True),
+                       (mask, False), (block(b"Layr", bytes(2)), False), (b"", False), (layers[:8], False), (b"x" * 40, False)):
+        data = b"Adobe Photoshop Document Data Block\0" + data
+        tifffile.imwrite(tmp_path / "in.tif", rng.integers(0, 255, (8, 9), np.uint8), byteorder=order, extratags=[(37724, 7, len(data), data, True)])
+        before, err = (tmp_path / "in.tif").read_bytes(), harness.run("-y", tmp_path / "in.tif", "--invert", tmp_path / "out.tif").err
+        assert err == (f"climg: {tmp_path}/in.tif: warning: has layers, which are left out\n" if lost else ""), data
+        harness.run("--in-place", tmp_path / "in.tif", "--invert", status=1 if lost else 0)
+        assert ((tmp_path / "in.tif").read_bytes() == before) == lost
+
+
 @pytest.mark.parametrize("head", [b"FUJIFILMCCD-RAW 0201", b"\0\0\0\x18ftypcrx \0\0\0\1", b"IIRO\x08\0\0\0", b"IIU\0\x18\0\0\0", b"FOVb\0\0\3\0"])
 def test_raw_files_that_are_no_tiffs(tmp_path, head):
     (tmp_path / "photo").write_bytes(head + bytes(100))
