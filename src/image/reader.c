@@ -143,6 +143,9 @@ static enum status open_rgb_conversion(struct reader *reader, struct error *erro
     if (rgb_conversion_is_approximate(reader->to_rgb))
         metadata_warn(&info->metadata,
                       "is CMYK without a profile that can be used; its colours are approximate");
+    if (reader->options.target == NULL)
+        reader->trailing.unread =
+            info->colour_model <= COLOUR_MODEL_CMYK_INVERTED ? "the inks of CMYK" : "the colours of L*a*b*";
     reader->uncompressed = false;
     reader->converted = *info;
     reader->converted.channels = 3;

@@ -493,11 +493,15 @@ def test_cmyk(tmp_path, rng, word):
 
 @pytest.mark.parametrize("stages", ["", "--blur 2", "--rotate 90", "--resize 10x10"])
 def test_cmyk_jpeg_becomes_rgb(tmp_path, rng, stages):
-    """Also where a JPEG of RGB would be copied, turned without loss, or decoded smaller."""
+    """Also where a JPEG of RGB would be copied, turned without loss, or decoded smaller. The file itself becomes RGB only by --profile."""
     Image.fromarray(print_colours(rng), "CMYK").save(tmp_path / "in.jpg", icc_profile=iccfile.printer(9, "CMYK"))
     harness.run("in.jpg", *stages.split(), "out.jpg", cwd=tmp_path)
     with Image.open(tmp_path / "out.jpg") as out:
         assert out.mode == "RGB" and out.info["icc_profile"][16:20] == b"RGB "
+    before = (tmp_path / "in.jpg").read_bytes()
+    assert "--in-place would lose the inks of CMYK; write to another file" in harness.run("--in-place", tmp_path / "in.jpg", *stages.split(), status=1).err
+    assert (tmp_path / "in.jpg").read_bytes() == before
+    harness.run("--in-place", tmp_path / "in.jpg", "--profile", "srgb", *stages.split())
 
 
 def test_cmyk_without_profile(tmp_path, rng):
@@ -557,6 +561,7 @@ def test_lab_of_scikit_image(tmp_path, rng):
     write_lab(tmp_path / "in.tif", skimage.color.rgb2lab(rgb), 8, 16, white_tag((0.3127, 0.329)))
     harness.run("in.tif", "--depth", "8", "out.png", cwd=tmp_path)
     assert np.abs(harness.read_samples(tmp_path / "out.png").astype(int) - rgb).max() <= 1
+    assert "--in-place would lose the colours of L*a*b*" in harness.run("--in-place", "in.tif", cwd=tmp_path, status=1).err
 
 
 @pytest.mark.parametrize("photometric, bits", LAB_ENCODINGS)
