@@ -342,6 +342,11 @@ static enum status align_prepare_series(void *params, const struct settings *set
         word < REFERENCE_WORDS ? series->paths[word == FIRST ? 0 : (series->count - 1) / 2] : NULL;
     if (path && check_read_twice(path, error) != STATUS_OK)
         return STATUS_USAGE;
+    /* A run that goes on after another one would read the changed file, and do all files again. */
+    if (path && settings->in_place && (series->count > 1 || settings->resume))
+        return fail(error, STATUS_USAGE,
+                    "--in-place would replace %s, the reference; align to a copy of it, or write to a folder",
+                    path);
     const enum status status =
         path ? read_reference(align, path, series_page(settings), settings, error) : STATUS_OK;
     if (status != STATUS_OK && !error->is_out_of_memory) {
@@ -514,7 +519,9 @@ const struct stage stage_align = {
         "their order). An input is read from its file (with --page that page), without the stages before "
         "--align. So --align first puts all pages of a file onto its first page. A map that moves no pixel "
         "by "
-        "more than 0.002 pixels counts as none, so the reference itself keeps its samples.\n\n"
+        "more than 0.002 pixels counts as none, so the reference itself keeps its samples. --in-place "
+        "refuses "
+        "one of several inputs as the reference, which it would replace.\n\n"
         "Before --stack, inputs below the confidence are left out, and pixels that an input does not have do "
         "not count. matrix=FILE then writes a CSV with a line for each input. The reference may also be "
         "previous, for series that drift or change slowly: each input is aligned to the first one, or if "

@@ -396,6 +396,9 @@ def test_an_input_as_the_reference_without_a_stack(tmp_path, rng):
         states.append([line["status"] for line in lines[-3:]])
     assert states == [["done"] * 3, ["skipped"] * 3, ["done"] * 3], states
     assert "standard input cannot be read twice" in harness.run("-", "--align", "first", "out.tif", cwd=tmp_path, status=2).err
+    for words in (["in"], ["in", "--resume"], ["pages.tif", "--resume"]):  # another run would read the changed reference
+        assert "--in-place would replace" in harness.run("--in-place", *words, "--align", "first", cwd=tmp_path, status=2).err
+    harness.run("--in-place", "pages.tif", "--align", "first", cwd=tmp_path)
 
 
 def test_the_reference_among_the_inputs_keeps_its_samples(tmp_path, rng):
