@@ -94,9 +94,11 @@ enum status job_check_in_place(const struct job *job, const struct worker *worke
 {
     const struct worker_context *context = worker->context;
     /* A mosaic that the chain got besides the user's stages makes a picture of coefficients. */
-    const char *loss = job->pyramid && job->chain.count > context->chain->count
-                           ? "the coefficients of a transform"
-                           : reader_unread(job->reader);
+    const char *loss =
+        job->pyramid && job->chain.count > context->chain->count ? "the coefficients of a transform"
+        : job->format->lossy && !reader_format(job->reader)->lossy && !context->settings->lossless
+            ? "exact samples, as the file has the name of a lossy format"
+            : reader_unread(job->reader);
     return !context->settings->in_place || job->is_copied || !loss
                ? STATUS_OK
                : fail(error, STATUS_FAILED, "--in-place would lose %s; write to another file", loss);

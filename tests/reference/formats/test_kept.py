@@ -89,6 +89,15 @@ def test_animation_is_not_replaced_by_one_picture(tmp_path, name, lost):
         assert (tmp_path / name).read_bytes() == before
 
 
+def test_a_png_with_the_name_of_a_jpeg_keeps_its_samples(tmp_path):
+    for name, words in (("in.jpg", []), ("in.webp", ["--invert"])):
+        pngfile.write_png(tmp_path / name, np.zeros((4, 4, 1), np.uint8))
+        before = (tmp_path / name).read_bytes()
+        assert "--in-place would lose exact samples" in harness.run(name, "--in-place", *words, cwd=tmp_path, status=1).err
+        assert (tmp_path / name).read_bytes() == before
+    harness.run("in.webp", "--in-place", "--lossless", cwd=tmp_path)
+
+
 def test_coefficients_are_not_replaced_by_a_mosaic(tmp_path, rng):
     """A stage that keeps coefficients, and one that the user wrote for a picture of them, do replace the file."""
     Image.fromarray(rng.integers(0, 256, (24, 20), np.uint8)).save(tmp_path / "in.png")
