@@ -204,13 +204,14 @@ const struct stage stage_local_contrast = {
         "values, so that CLIP has hardly any effect; larger tiles help, or --depth 8 in a command before. Of "
         "colours only the brightness is equalised (luma of ITU-R BT.709): its change is added to red, green "
         "and blue. Floats count from 0 to 1 with 16 bits. Transparent pixels, NaN and infinities do not "
-        "count and do not change. Large pictures are read twice, as with --denoise.\n\n"
+        "count and do not change. Large pictures are read twice, as with --denoise. A photo that is stored "
+        "on its side is turned first, unless --stored-orientation is given.\n\n"
         "K. Zuiderveld, \"Contrast limited adaptive histogram equalization\", Graphics Gems IV (1994).",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct local_contrast),
     .rows = rows_same,
     .analysis = &contrast_analysis,
-    .fixed_caps = {.new_values = true, .relative_cost = 2},
+    .fixed_caps = {.needs_upright = true, .new_values = true, .relative_cost = 2},
     .run = run_local_contrast,
 };

@@ -160,10 +160,11 @@ def test_range_and_orientation_together(tmp_path, rng):
 
 
 @pytest.mark.parametrize("orientation", [2, 3, 6, 8])
-def test_taps_along_x_of_what_is_seen(tmp_path, rng, orientation):
+def test_taps_and_tiles_along_x_of_what_is_seen(tmp_path, rng, orientation):
     samples = harness.random_samples(rng, harness.Shape(31, 22, 1, "uint8"))
     write(tmp_path / "in.tif", samples, orientation)
     write(tmp_path / "seen.tif", upright(samples, orientation), 1)
-    for name in ("in", "seen"):
-        harness.run(f"{name}.tif", "--convolve", "1 2 5 / 3 1", f"{name}.out.tif", cwd=tmp_path)
-    assert np.array_equal(harness.read_tiff(tmp_path / "in.out.tif"), harness.read_tiff(tmp_path / "seen.out.tif"))
+    for stage in (["--convolve", "1 2 5 / 3 1"], ["--local-contrast=3,tiles=2x5"]):
+        for name in ("in", "seen"):
+            harness.run("-y", f"{name}.tif", *stage, f"{name}.out.tif", cwd=tmp_path)
+        assert np.array_equal(harness.read_tiff(tmp_path / "in.out.tif"), harness.read_tiff(tmp_path / "seen.out.tif"))
