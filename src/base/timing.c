@@ -86,18 +86,15 @@ void timing_add_event(struct timing *timing, const struct timing_event *event)
         add_sum(kernel, &sum);
 
     /* Append the event to the list; drop it if out of memory. */
-    if (timing->keeps_events && timing->event_count == timing->event_capacity) {
-        const size_t capacity = timing->event_capacity > 0 ? 2 * timing->event_capacity : 256;
-        void *grown = realloc(timing->events, capacity * sizeof *timing->events);
-        if (grown) {
-            timing->events = grown;
-            timing->event_capacity = capacity;
-        } else {
-            timing->is_incomplete = true;
-        }
+    if (timing->keeps_events) {
+        struct error ignored;
+        struct timing_event *events =
+            array_grow(timing->events, timing->event_count, sizeof *events, "events", &ignored);
+        timing->is_incomplete = timing->is_incomplete || !events;
+        timing->events = events ? events : timing->events;
+        if (events)
+            events[timing->event_count++] = *event;
     }
-    if (timing->event_count < timing->event_capacity)
-        timing->events[timing->event_count++] = *event;
     pthread_mutex_unlock(&timing->lock);
 }
 

@@ -76,7 +76,7 @@ struct timing {
     struct timing_sum *kernels; /* in the order of their first launch */
     size_t kernel_count;
     struct timing_event *events; /* all events; only if keeps_events is set */
-    size_t event_count, event_capacity;
+    size_t event_count;
     bool is_incomplete; /* out of memory: some sums or events are missing */
 };
 

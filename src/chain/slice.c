@@ -166,7 +166,7 @@ enum status slice_run(struct slice *slice, const struct raster *in, const struct
     struct interval rows[MAX_CHAIN + 1] = {{0, 0}};
     plan_rows(plan, slice->out, rows);
     if (plan_outgrows(plan, rows, &slice->most_rows))
-        pool_clear(&run->pool); /* the allocations of earlier slices are too small */
+        pool_free_unused(&run->pool, true); /* the allocations of earlier slices are too small */
 
     /* Move the samples. */
     const size_t aside = plan->moved_steps - slice->only_moves_samples; /* the last step may write to `out` */
@@ -266,11 +266,11 @@ static enum status dry_run_analysis(const struct plan *plan, size_t step, struct
     enum status status = analysis_begin(&analysis, run, error);
     if (status == STATUS_OK)
         status = dry_run_slices(&analysis, run, from, to, slices, error);
-    pool_clear(&run->pool);
+    pool_free_unused(&run->pool, true);
     run->pool.headroom = 1;
     if (status == STATUS_OK)
         status = analysis_end(&analysis, run, error);
-    pool_clear(&run->pool);
+    pool_free_unused(&run->pool, true);
     return status;
 }
 

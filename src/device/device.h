@@ -1,8 +1,8 @@
 /* One OpenCL device: its properties, context, command queues and compiled programs.
  *
  * A device is chosen (choose.h), opened, and closed with device_close, which frees everything that it owns.
- * Other threads open a copy with device_share. Copies share the context and the compiled programs, which are
- * reference-counted; each copy owns its queues and kernel objects.
+ * Other threads open a copy with device_share. Copies share the context and the compiled programs; each copy
+ * owns its queues and kernel objects.
  *
  * Thread safety: one struct device belongs to one thread, since clSetKernelArg changes a kernel object.
  * Different copies may be used at the same time; launches on CPU devices are serialized where PoCL needs it
@@ -61,6 +61,7 @@ struct device {
     struct device_kernel *kernels;       /* kernel objects of this device */
     struct program_store *program_store; /* programs, shared by all devices of the context. A dry-run device
                                           * adds the programs of its launches to it, unless it is NULL */
+    bool owns_programs;                  /* device_close frees the store; false in copies */
     struct event_log *event_log; /* of launches and copies; set by the caller before them, not owned */
 };
 
@@ -121,8 +122,8 @@ enum status device_open(struct device *device, struct error *error);
 enum status device_open_named(const char *name, const struct environment *environment, bool force,
                               struct device *device, struct error *error);
 
-/* Opens a copy of an open device for another thread: same context and programs, own queues. The original
- * may be closed first. */
+/* Opens a copy of an open device for another thread: same context and programs, own queues. Close it before
+ * the original. */
 enum status device_share(const struct device *original, struct device *device, struct error *error);
 
 /* Frees everything that the device owns. Safe on a zeroed device and on one that was only chosen. */

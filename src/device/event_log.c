@@ -40,17 +40,14 @@ void event_log_calibrate(struct event_log *event_log, const struct device *devic
 enum status event_log_add(struct event_log *event_log, enum phase phase, const char *name, uint64_t bytes,
                           cl_event event, struct error *error)
 {
-    if (event_log->count == event_log->capacity) {
-        size_t capacity = event_log->capacity ? 2 * event_log->capacity : 64;
-        void *grown = realloc(event_log->records, capacity * sizeof *event_log->records);
-        if (!grown) {
-            clReleaseEvent(event);
-            return fail_memory(error, "out of memory for timing records");
-        }
-        event_log->records = grown;
-        event_log->capacity = capacity;
+    struct event_record *records =
+        array_grow(event_log->records, event_log->count, sizeof *records, "timing records", error);
+    if (!records) {
+        clReleaseEvent(event);
+        return STATUS_FAILED;
     }
-    event_log->records[event_log->count++] =
+    event_log->records = records;
+    records[event_log->count++] =
         (struct event_record){event, phase, name, event_log->owner, event_log->slice, bytes};
     return STATUS_OK;
 }

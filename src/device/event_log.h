@@ -42,7 +42,7 @@ struct event_log {
 
     /* Private. */
     struct event_record *records; /* not collected yet */
-    size_t count, capacity;
+    size_t count;
     size_t collected;    /* number of records that were collected */
     double clock_offset; /* host clock minus device clock, in seconds */
 };

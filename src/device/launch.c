@@ -89,27 +89,6 @@ static size_t round_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* Enqueues the kernel; only drivers of CPU devices need the launch serializer. *seconds receives the duration
- * of the call, which may compile, without the serializer's wait for other kernels and without the execution
- * of an exclusive launch. */
-static cl_int enqueue_timed(const struct device *device, struct launch_request *request, cl_event *event,
-                            double *seconds)
-{
-    cl_ulong start = 0, end = 0; /* of the execution, on the device's clock */
-    double since;
-    bool is_exclusive;
-    clGetKernelInfo(request->kernel, CL_KERNEL_PROGRAM, sizeof(cl_program), &request->program, NULL);
-    const cl_int code =
-        serializer_enqueue((device->type & CL_DEVICE_TYPE_CPU) ? programs_serializer(device) : NULL, request,
-                           event, &is_exclusive, &since);
-    if (code == CL_SUCCESS && is_exclusive) {
-        clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
-        clGetEventProfilingInfo(*event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
-    }
-    *seconds = clock_seconds() - since - 1e-9 * (double)(end - start);
-    return code;
-}
-
 /* Returns the configuration of the launch, or the default one. */
 static struct launch_config work_launch_config(const struct device *device, const struct kernel_launch *work)
 {
@@ -142,17 +121,27 @@ static enum status enqueue_kernel(struct device *device, const struct kernel_lau
         group[0] = 1;
     }
 
-    /* Enqueue. */
+    /* Enqueue. Only drivers of CPU devices need the serializer. */
     cl_event event = NULL;
-    double seconds;
-    const cl_int code = enqueue_timed(device, &request, &event, &seconds);
+    double since;
+    bool is_exclusive;
+    clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(cl_program), &request.program, NULL);
+    const cl_int code =
+        serializer_enqueue((device->type & CL_DEVICE_TYPE_CPU) ? programs_serializer(device) : NULL, &request,
+                           &event, &is_exclusive, &since);
     if (code != CL_SUCCESS && event)
         clReleaseEvent(event);
     if (code != CL_SUCCESS)
         return fail_opencl(error, code, "kernel %s over %zux%zux%zu work-items in groups of %zux%zu on %s",
                            work->kernel, grid[0], grid[1], grid[2], group[0], group[1], device->name);
 
-    /* A long call has compiled the kernel. */
+    /* A call that takes long, without the execution of an exclusive launch, has compiled the kernel. */
+    cl_ulong start = 0, end = 0; /* on the device's clock */
+    if (is_exclusive) {
+        clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
+        clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    }
+    const double seconds = clock_seconds() - since - 1e-9 * (double)(end - start);
     if (seconds > COMPILING_ENQUEUE && device->event_log->timing)
         timing_add(device->event_log->timing, PHASE_BUILD, "build at the first launch", -1,
                    clock_seconds() - seconds);

@@ -93,6 +93,7 @@ enum status device_share(const struct device *original, struct device *device, s
     *device = *original;
     device->queue = device->upload = device->download = NULL;
     device->kernels = NULL;
+    device->owns_programs = false;
     device->event_log = NULL;
     cl_int code = clRetainContext(device->context);
     if (code != CL_SUCCESS) {
@@ -101,7 +102,6 @@ enum status device_share(const struct device *original, struct device *device, s
         return fail(error, STATUS_FAILED, "%s: its context cannot be shared (%s)", device->name,
                     cl_error_name(code));
     }
-    programs_share(device);
     return open_queues(device, error);
 }
 

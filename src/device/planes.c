@@ -4,7 +4,7 @@
  * no synchronisation, as the queue is in order: a kernel that still reads released memory is earlier in the
  * queue than the kernel that overwrites it.
  *
- * The layout of buffers avoids cache conflicts: see plane_rows, and for CPUs and GPUs choose_pitch. */
+ * The layout of buffers avoids cache conflicts: see plane_rows, and the pitch in planes_acquire. */
 #include "device/planes.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ struct pool_entry {
     size_t size;             /* bytes */
     int width, rows, layers; /* size of an image, in texels; unused for buffers */
     bool is_acquired;        /* in use by planes */
-    bool is_recent;          /* acquired since the last pool_trim */
+    bool is_recent;          /* acquired since the last pool_free_unused */
 };
 
 /* Returns the number of rows from plane to plane: an odd number. If the distance of planes is a multiple of a
@@ -60,15 +60,6 @@ int planes_depth(const struct planes *planes)
  * instead of two (on an H200 a copy of planes takes 130 us, and 173 if rows are misaligned by half a
  * line). */
 enum { GPU_PITCH_UNIT = 32 };
-
-/* Returns the number of floats from row to row. With a multiple of 512, a column would be in few sets of a
- * CPU's caches, so one more cache line is added. */
-static int choose_pitch(const struct device *device, int width)
-{
-    const bool is_cpu = device->variant == VARIANT_CPU;
-    const int unit = is_cpu ? PITCH_UNIT : GPU_PITCH_UNIT, pitch = (width + unit - 1) / unit * unit;
-    return is_cpu && pitch % 512 == 0 ? pitch + PITCH_UNIT : pitch;
-}
 
 /* True if the allocation is free, large enough, and at most four times the request: larger ones remain free
  * for larger requests. */
@@ -167,7 +158,13 @@ static enum status fill_with_nan(const struct pool *pool, const struct planes *p
 
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error)
 {
-    planes->pitch = choose_pitch(pool->device, planes->width);
+    /* With a pitch of a multiple of 512 floats, a column would be in few sets of a CPU's caches, so one more
+     * cache line is added. */
+    const bool is_cpu = pool->device->variant == VARIANT_CPU;
+    const int unit = is_cpu ? PITCH_UNIT : GPU_PITCH_UNIT;
+    planes->pitch = (planes->width + unit - 1) / unit * unit;
+    if (is_cpu && planes->pitch % 512 == 0)
+        planes->pitch += PITCH_UNIT;
 
     /* Find the smallest free allocation that fits. */
     struct pool_entry *entry = NULL;
@@ -214,8 +211,7 @@ static void free_entry(const struct pool *pool, struct pool_entry *entry)
     free(entry);
 }
 
-/* Frees allocations that are not in use: all, or those not acquired since the last call. */
-static void free_unused(struct pool *pool, bool all)
+void pool_free_unused(struct pool *pool, bool all)
 {
     struct pool_entry **link = &pool->entries;
     while (*link) {
@@ -230,16 +226,6 @@ static void free_unused(struct pool *pool, bool all)
         pool->allocated -= entry->size;
         free_entry(pool, entry);
     }
-}
-
-void pool_trim(struct pool *pool)
-{
-    free_unused(pool, false);
-}
-
-void pool_clear(struct pool *pool)
-{
-    free_unused(pool, true);
 }
 
 void pool_free(struct pool *pool)

@@ -69,11 +69,9 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
  * memory. */
 void planes_release(struct pool *pool, struct planes *planes);
 
-/* Frees unused memory that was not acquired since the last call. Call it between the pages of a file. */
-void pool_trim(struct pool *pool);
-
-/* Frees all unused memory. */
-void pool_clear(struct pool *pool);
+/* Frees unused memory: all of it, or without `all` only what was not acquired since the last call, as between
+ * the pages of a file. */
+void pool_free_unused(struct pool *pool, bool all);
 
 /* Frees all memory, including memory in use. */
 void pool_free(struct pool *pool);

@@ -32,12 +32,11 @@ struct program {
     cl_program handle; /* NULL: not compiled */
 };
 
-/* The programs of a context, reference-counted by its devices. */
+/* The programs of a context, which belong to the device that created it. */
 struct program_store {
     struct launch_serializer serializer; /* has its own lock */
 
     pthread_mutex_t lock; /* guards everything below; held while compiling */
-    int users;            /* number of devices that refer to the store */
     struct program *programs;
 };
 
@@ -78,15 +77,8 @@ enum status programs_begin(struct device *device, struct error *error)
         return STATUS_FAILED;
     pthread_mutex_init(&device->program_store->lock, NULL);
     serializer_init(&device->program_store->serializer);
-    device->program_store->users = 1;
+    device->owns_programs = true;
     return STATUS_OK;
-}
-
-void programs_share(struct device *device)
-{
-    pthread_mutex_lock(&device->program_store->lock);
-    device->program_store->users++;
-    pthread_mutex_unlock(&device->program_store->lock);
 }
 
 struct launch_serializer *programs_serializer(const struct device *device)
@@ -105,13 +97,7 @@ void programs_free(struct device *device)
         free(kernel);
     }
 
-    /* The last device of the context frees the store. */
-    if (!store)
-        return;
-    pthread_mutex_lock(&store->lock);
-    bool last = --store->users == 0;
-    pthread_mutex_unlock(&store->lock);
-    if (!last)
+    if (!device->owns_programs)
         return;
     while (store->programs) {
         struct program *program = store->programs;
@@ -285,41 +271,38 @@ void programs_build(struct device *device)
     pthread_mutex_unlock(&device->program_store->lock);
 }
 
-/* Returns the program of a key, compiled if necessary, or NULL on failure. */
-static const struct program *compiled_program(struct device *device, const struct program_key *program_key,
-                                              struct error *error)
+enum status program_kernel(struct device *device, const struct program_key *program_key, const char *name,
+                           cl_kernel *kernel, struct error *error)
 {
     struct program_store *store = device->program_store;
+    struct device_kernel *known = device->kernels;
+    while (known && !(strcmp(known->name, name) == 0 && has_key(known->program, program_key)))
+        known = known->next;
+    if (known) {
+        *kernel = known->handle;
+        return STATUS_OK;
+    }
+
+    /* Find the program, and compile it if necessary. */
     const double start = clock_seconds();
     pthread_mutex_lock(&store->lock);
     struct program *program = store_find_or_add(store, program_key, error);
     if (program && !program->handle && program_compile(program, device, error) == STATUS_OK)
         add_build_time(device, 1, start);
     pthread_mutex_unlock(&store->lock);
-    return program && program->handle ? program : NULL;
-}
+    known = program && program->handle ? allocate(sizeof *known, "a kernel", error) : NULL;
+    if (!known)
+        return STATUS_FAILED;
 
-enum status program_kernel(struct device *device, const struct program_key *program_key, const char *name,
-                           cl_kernel *kernel, struct error *error)
-{
-    struct device_kernel *known = device->kernels;
-    while (known && !(strcmp(known->name, name) == 0 && has_key(known->program, program_key)))
-        known = known->next;
-    if (!known) {
-        const struct program *program = compiled_program(device, program_key, error);
-        cl_int code;
-        known = program ? allocate(sizeof *known, "a kernel", error) : NULL;
-        if (!known)
-            return STATUS_FAILED;
-        *known = (struct device_kernel){.next = device->kernels, .program = program, .name = name};
-        known->handle = clCreateKernel(program->handle, name, &code);
-        if (code != CL_SUCCESS) {
-            free(known);
-            return fail_opencl(error, code, "kernel %s of kernels/%s.cl (options %s)", name,
-                               program->source->name, program->options);
-        }
-        device->kernels = known;
+    /* Create the kernel. */
+    cl_int code;
+    *kernel = clCreateKernel(program->handle, name, &code);
+    if (code != CL_SUCCESS) {
+        free(known);
+        return fail_opencl(error, code, "kernel %s of kernels/%s.cl (options %s)", name,
+                           program->source->name, program->options);
     }
-    *kernel = known->handle;
+    *known = (struct device_kernel){device->kernels, program, name, *kernel};
+    device->kernels = known;
     return STATUS_OK;
 }

@@ -1,8 +1,8 @@
 /* OpenCL programs, compiled from the embedded kernel texts at their first use and kept until the device
  * is closed.
  *
- * Programs and the launch serializer belong to the context. All devices of the context (device_share) use
- * them, and the last one to call programs_free frees them. Kernel objects belong to their device.
+ * Programs and the launch serializer belong to the device that created the context. Its copies (device_share)
+ * use them, too. Kernel objects belong to their device.
  *
  * Thread safety: devices of one context may call at the same time. Programs are compiled one after the other,
  * except in programs_build. */
@@ -40,9 +40,6 @@ void programs_build(struct device *device);
 /* Creates an empty store for the device's context. */
 enum status programs_begin(struct device *device, struct error *error);
 
-/* Adds a reference to the store of a device that is a copy of another one. */
-void programs_share(struct device *device);
-
 /* Calls `visit` with each program that a device of this context has compiled or loaded, with the store
  * locked. */
 void programs_visit(const struct device *device,
@@ -51,7 +48,7 @@ void programs_visit(const struct device *device,
 /* Returns the launch serializer of the device's context. */
 struct launch_serializer *programs_serializer(const struct device *device);
 
-/* Releases the device's kernels; the last device of a context frees the store. Safe on a zeroed device. */
+/* Releases the device's kernels, and the programs that it owns. Safe on a zeroed device. */
 void programs_free(struct device *device);
 
 #endif

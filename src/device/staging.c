@@ -113,8 +113,7 @@ void staging_release(struct staging_pool *pool, struct staging *staging)
     pool->idle = staging;
 }
 
-/* Frees idle buffers: all, or those not used since the last call. */
-static void free_idle(struct staging_pool *pool, bool all)
+void staging_free_idle(struct staging_pool *pool, bool all)
 {
     struct staging **link = &pool->idle;
     while (*link) {
@@ -128,16 +127,6 @@ static void free_idle(struct staging_pool *pool, bool all)
         *link = staging->next;
         staging_free(staging);
     }
-}
-
-void staging_pool_trim(struct staging_pool *pool)
-{
-    free_idle(pool, false);
-}
-
-void staging_pool_free(struct staging_pool *pool)
-{
-    free_idle(pool, true);
 }
 
 /* Releases an event, which may be NULL, and sets it to NULL. */

@@ -26,7 +26,7 @@ struct staging {
     size_t size;           /* bytes */
     cl_event host_ready;   /* event after which the host may use `host`; NULL: it may now */
     cl_event kernels_done; /* with `pinned`: event after the last kernel that uses `object`; may be NULL */
-    bool is_recent;        /* used since the last staging_pool_trim */
+    bool is_recent;        /* used since the last staging_free_idle */
     struct staging *next;  /* in the pool's list */
 };
 
@@ -42,11 +42,9 @@ struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct e
 /* Waits until the device has finished with the buffer and returns it to the pool. NULL is fine. */
 void staging_release(struct staging_pool *pool, struct staging *staging);
 
-/* Frees idle buffers that were not used since the last call. Call it between pages. */
-void staging_pool_trim(struct staging_pool *pool);
-
-/* Frees all idle buffers. */
-void staging_pool_free(struct staging_pool *pool);
+/* Frees idle buffers: all of them, or without `all` only those not used since the last call, as between
+ * pages. */
+void staging_free_idle(struct staging_pool *pool, bool all);
 
 /* Passes the buffer to the device, for kernels that are enqueued from now on. The first `upload` bytes, which
  * the host wrote, are copied if the device has its own memory. */

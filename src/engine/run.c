@@ -33,20 +33,20 @@ void run_add_host_time(struct run *run, enum phase phase, const char *what, doub
 void run_free(struct run *run)
 {
     constants_free(&run->constants);
-    staging_pool_free(&run->stagings);
+    staging_free_idle(&run->stagings, true);
     pool_free(&run->pool);
 }
 
 void run_trim(struct run *run)
 {
-    staging_pool_trim(&run->stagings);
-    pool_trim(&run->pool);
+    staging_free_idle(&run->stagings, false);
+    pool_free_unused(&run->pool, false);
 }
 
 void run_clear(struct run *run)
 {
-    staging_pool_free(&run->stagings);
-    pool_clear(&run->pool);
+    staging_free_idle(&run->stagings, true);
+    pool_free_unused(&run->pool, true);
 }
 
 enum status run_planes(struct run *run, int width, int height, struct interval rows, int layers, int channels,
