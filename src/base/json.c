@@ -64,6 +64,15 @@ void json_put_null(struct json_writer *writer, const char *key)
     fputs("null", writer->out);
 }
 
+bool json_begin_optional(struct json_writer *writer, const char *key, char bracket, bool is_present)
+{
+    if (is_present)
+        json_begin(writer, key, bracket);
+    else
+        json_put_null(writer, key);
+    return is_present;
+}
+
 void json_put_boolean(struct json_writer *writer, const char *key, bool value)
 {
     put_key(writer, key);

@@ -21,6 +21,9 @@ struct json_writer {
 void json_begin(struct json_writer *writer, const char *key, char bracket);
 void json_end(struct json_writer *writer, char bracket);
 
+/* Writes null if `is_present` is false; otherwise calls json_begin. Returns `is_present`. */
+bool json_begin_optional(struct json_writer *writer, const char *key, char bracket, bool is_present);
+
 /* Print one value. */
 void json_put_null(struct json_writer *writer, const char *key);
 void json_put_boolean(struct json_writer *writer, const char *key, bool value);

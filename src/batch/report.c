@@ -72,11 +72,8 @@ static void put_parts(struct json_writer *line, const struct times *times)
 /* Writes the size of a picture, or null if it is unknown. */
 static void put_size(struct json_writer *line, const char *key, int width, int height, int channels)
 {
-    if (width <= 0) {
-        json_put_null(line, key);
+    if (!json_begin_optional(line, key, '{', width > 0))
         return;
-    }
-    json_begin(line, key, '{');
     json_put_integer(line, "width", width);
     json_put_integer(line, "height", height);
     json_put_integer(line, "channels", channels);
@@ -85,11 +82,8 @@ static void put_size(struct json_writer *line, const char *key, int width, int h
 
 void report_noise(struct json_writer *line, const struct noise_summary *noise)
 {
-    if (noise->count == 0) {
-        json_put_null(line, "noise");
+    if (!json_begin_optional(line, "noise", '[', noise->count > 0))
         return;
-    }
-    json_begin(line, "noise", '[');
     for (int i = 0; i < noise->count; i++) {
         json_begin(line, NULL, '[');
         for (int level = 0; level < noise->levels; level++)
@@ -104,11 +98,8 @@ static void put_alignment(struct json_writer *line, const struct alignment *foun
 {
     const struct affine *map = &found->affine;
     const double numbers[] = {map->xx, map->xy, map->x, map->yx, map->yy, map->y};
-    if (!found->found) {
-        json_put_null(line, "align");
+    if (!json_begin_optional(line, "align", '{', found->found))
         return;
-    }
-    json_begin(line, "align", '{');
     json_begin(line, "matrix", '[');
     for (int i = 0; i < 6; i++)
         json_put_number(line, NULL, numbers[i], DIGITS);
@@ -167,13 +158,10 @@ static void print_result(FILE *out, const struct job *job, const struct result *
     json_put_string(&line, "found", result->found[0] ? result->found : NULL);
     json_put_integer(&line, "bytes_in", (long long)result->bytes_in);
     json_put_integer(&line, "bytes_out", (long long)result->bytes_out);
-    if (was_processed) {
-        json_begin(&line, "seconds", '{');
+    if (json_begin_optional(&line, "seconds", '{', was_processed)) {
         put_parts(&line, &result->times);
         put_seconds(&line, "total", result->times.total);
         json_end(&line, '}');
-    } else {
-        json_put_null(&line, "seconds");
     }
     json_put_positive(&line, "group", was_processed ? result->group : 0);
     json_put_string(&line, "device", was_processed ? result->device : NULL);

@@ -151,16 +151,13 @@ static void print_pair_json(FILE *file, const struct comparison *pair, const str
     put_channels(&out, "psnr_channels", pair, difference_psnr);
     json_put_number(&out, "ssim", pair->channel_count > 0 ? figures->ssim : (double)NAN, DIGITS);
     put_channels(&out, "ssim_channels", pair, difference_ssim);
-    if (worst->largest > 0) {
-        json_begin(&out, "largest", '{');
+    if (json_begin_optional(&out, "largest", '{', worst->largest > 0)) {
         json_put_number(&out, "difference", in_samples(pair, worst->largest), DIGITS);
         json_put_string(&out, "channel", channel_name(&pair->widest, figures->worst_channel));
         json_put_integer(&out, "x", worst->at.x);
         json_put_integer(&out, "y", worst->at.y);
         json_put_integer(&out, "page", worst->at.page + 1);
         json_end(&out, '}');
-    } else {
-        json_put_null(&out, "largest");
     }
     json_begin(&out, "unmatched", '[');
     for (int i = 0; i < pair->channel_count; i++)

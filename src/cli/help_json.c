@@ -19,11 +19,8 @@ static void put_words(struct json_writer *out, const char *words)
 {
     struct word word;
     char text[64];
-    if (words == NULL) {
-        json_put_null(out, "words");
+    if (!json_begin_optional(out, "words", '[', words != NULL))
         return;
-    }
-    json_begin(out, "words", '[');
     while (text_next_word(&words, '|', &word)) {
         snprintf(text, sizeof text, "%.*s", (int)word.length, word.start);
         if (text[0] != '\0')

@@ -96,11 +96,8 @@ const char *channel_name(const struct image_info *info, int channel)
 /* Writes "resolution": pixels per metre, or the ratio of width and height of a pixel; null if absent. */
 static void put_resolution(struct json_writer *out, const struct metadata *metadata)
 {
-    if (metadata->resolution_unit == RESOLUTION_ABSENT) {
-        json_put_null(out, "resolution");
+    if (!json_begin_optional(out, "resolution", '{', metadata->resolution_unit != RESOLUTION_ABSENT))
         return;
-    }
-    json_begin(out, "resolution", '{');
     json_put_number(out, "x", metadata->x_resolution, DIGITS);
     json_put_number(out, "y", metadata->y_resolution, DIGITS);
     json_put_string(out, "unit", metadata->resolution_unit == RESOLUTION_PER_METRE ? "metre" : "ratio");
@@ -111,11 +108,8 @@ static void put_resolution(struct json_writer *out, const struct metadata *metad
 static void put_pyramid(struct json_writer *out, const struct file_info *facts)
 {
     const struct shape *shape = &facts->pyramid.shape;
-    if (!facts->is_pyramid) {
-        json_put_null(out, "pyramid");
+    if (!json_begin_optional(out, "pyramid", '{', facts->is_pyramid))
         return;
-    }
-    json_begin(out, "pyramid", '{');
     json_put_integer(out, "width", shape->width);
     json_put_integer(out, "height", shape->height);
     json_put_integer(out, "channels", shape->channels);
@@ -131,11 +125,8 @@ static void put_pyramid(struct json_writer *out, const struct file_info *facts)
  * file names none. */
 static void put_space(struct json_writer *out, const struct colour_space *space)
 {
-    if (space == NULL) {
-        json_put_null(out, "colour_space");
+    if (!json_begin_optional(out, "colour_space", '{', space != NULL))
         return;
-    }
-    json_begin(out, "colour_space", '{');
     json_put_string(out, "name", space->name);
     json_begin(out, "primaries", '[');
     for (int i = 0; space->is_matrix && space->channels == 3 && i < 6; i++)
@@ -258,10 +249,8 @@ static void print_json(FILE *file, const struct file_info *facts)
  * character of UTF-8. */
 static void print_value(FILE *out, const char *text)
 {
-    size_t length = strlen(text), shown = length < VALUE_SHOWN ? length : VALUE_SHOWN;
+    const size_t length = strlen(text), shown = utf8_fit(text, length, VALUE_SHOWN);
     char line[VALUE_SHOWN + 1] = "";
-    while (shown < length && shown > 0 && ((unsigned char)text[shown] & 0xC0) == 0x80)
-        shown--;
     for (size_t i = 0; i < shown; i++)
         line[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? ' ' : text[i];
     print_visible(out, line);

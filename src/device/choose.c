@@ -461,22 +461,16 @@ static void put_device(struct json_writer *out, const struct device_table *table
     json_put_integer(out, "allocation", (long long)device->max_allocation);
     json_put_integer(out, "local_memory", (long long)device->local_memory);
     json_put_integer(out, "group_size", (long long)device->group_size);
-    if (device->has_images) {
-        json_begin(out, "images", '[');
+    if (json_begin_optional(out, "images", '[', device->has_images)) {
         json_put_integer(out, NULL, (long long)device->image_width);
         json_put_integer(out, NULL, (long long)device->image_height);
         json_end(out, ']');
-    } else {
-        json_put_null(out, "images");
     }
     json_put_boolean(out, "exact", device_is_exact(device));
-    if (result.known) {
-        json_begin(out, "selftest", '{');
+    if (json_begin_optional(out, "selftest", '{', result.known)) {
         json_put_boolean(out, "passed", result.passed);
         json_put_string(out, "date", result.date);
         json_end(out, '}');
-    } else {
-        json_put_null(out, "selftest");
     }
     json_put_string(out, "auto", index == automatic ? auto_reason(table, device) : NULL);
     json_end(out, '}');
