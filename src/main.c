@@ -90,17 +90,6 @@ static void prepare_signals(void)
     pthread_sigmask(SIG_BLOCK, &waited_signals, NULL);
 }
 
-/* Starts the thread that waits for signals. Handlers would not do: LLVM, in OpenCL drivers, replaces them,
- * and the first SIGQUIT or SIGXCPU would be lost. */
-static enum status start_signal_thread(struct error *error)
-{
-    pthread_t thread;
-    enum status status = thread_start(&thread, await_signals, NULL, error);
-    if (status == STATUS_OK)
-        pthread_detach(thread);
-    return status;
-}
-
 /* An exit handler: prints why the program ends if a driver called exit(), as LLVM does if it cannot write to
  * the driver's cache. */
 static void at_exit(void)
@@ -132,8 +121,13 @@ static enum status prepare_process(const struct command *command, const struct j
     if (uses_device)
         pocl_cache_open(&settings->environment, settings->verbose, settings->quiet);
     enum status status = list && !settings->no_confine ? rights_confine(command, list, error) : STATUS_OK;
+    /* Start the thread that waits for signals. Handlers would not do: LLVM, in OpenCL drivers, replaces them,
+     * and the first SIGQUIT or SIGXCPU would be lost. */
+    pthread_t thread;
     if (status == STATUS_OK)
-        status = start_signal_thread(error);
+        status = thread_start(&thread, await_signals, NULL, error);
+    if (status == STATUS_OK)
+        pthread_detach(thread);
     /* batch_run calls device_select_drivers itself, after it has estimated the work. --info --measure has
      * little work (`none`); that of --list-devices, --selftest and --warm is unknown (NULL). */
     if (status == STATUS_OK && uses_device && settings->mode != MODE_CONVERT)

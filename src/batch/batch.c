@@ -163,20 +163,6 @@ static enum status remove_leftovers(void *context, const char *folder, struct er
     return STATUS_OK;
 }
 
-/* Creates the output folder and missing folders above it. Sets *made_from as create_folders does. */
-static enum status make_output_folder(const char *path, size_t *made_from, struct error *error)
-{
-    char *folder = text_print(error, "%s/", path);
-    enum status status = folder ? create_folders(folder, 0, made_from, error) : STATUS_FAILED;
-    free(folder);
-    if (status != STATUS_OK)
-        return status;
-    if (is_folder(path))
-        return STATUS_OK;
-    return fail(error, STATUS_FAILED,
-                "%s: is not a folder; several files, or a folder, need an output folder", path);
-}
-
 /* Removes the folders that this run created and that are empty, the deepest first. */
 static void remove_empty_folders(struct job_list *list)
 {
@@ -273,8 +259,15 @@ static enum status prepare_command(struct command *command, struct job_list *lis
                                    char **provenance, struct error *error)
 {
     enum status status = STATUS_OK;
-    if (!command->settings.dry_run && list->output_is_directory)
-        status = make_output_folder(list->output, &list->jobs[0].made_from, error);
+    if (!command->settings.dry_run && list->output_is_directory) {
+        char *folder = text_print(error, "%s/", list->output);
+        status = folder ? create_folders(folder, 0, &list->jobs[0].made_from, error) : STATUS_FAILED;
+        free(folder);
+        if (status == STATUS_OK && !is_folder(list->output))
+            status =
+                fail(error, STATUS_FAILED,
+                     "%s: is not a folder; several files, or a folder, need an output folder", list->output);
+    }
     if (status == STATUS_OK && command->prepare_process)
         status = command->prepare_process(command, list, error);
     if (status == STATUS_OK)

@@ -62,16 +62,6 @@ static bool range_applies(const struct page *page)
     return page->input_conversion.has_range && !page->output_conversion.has_range;
 }
 
-/* True if a sample value may mean another brightness in the output than in the input, so that metadata about
- * sample values becomes wrong. */
-static bool is_rescaled(const struct job *job, const struct page *page)
-{
-    const int bits = page->out.bits; /* bits of the input's samples, if the reader expands them; else 0 */
-    const double in = bits > 0 ? ldexp(1, bits) - 1 : sample_full_scale(job->samples);
-    return chain_caps(&job->chain).new_values || page->out.palette || page->out.inverted ||
-           range_applies(page) || in != sample_full_scale(page->out.type);
-}
-
 /* Returns the differences between input and output, for metadata_update. A coefficient file counts as the
  * image that it was made from. */
 static struct change describe_change(const struct job *job, const struct page *page)
@@ -79,6 +69,9 @@ static struct change describe_change(const struct job *job, const struct page *p
     const struct image_info *in = reader_info(job->reader), *out = &page->out;
     const struct shape decoded = job_shape(job), shape = shape_full(&decoded);
     const struct colour_space *space = plan_output(page->plan)->space;
+    const struct stage_caps caps = chain_caps(&job->chain);
+    /* `bits` of the input's samples, if the reader expands them; else 0. */
+    const double white = out->bits > 0 ? ldexp(1, out->bits) - 1 : sample_full_scale(job->samples);
     return (struct change){
         .in_width = (uint32_t)shape.width,
         .in_height = (uint32_t)shape.height,
@@ -92,9 +85,11 @@ static struct change describe_change(const struct job *job, const struct page *p
         .in_type = job->samples,
         .out_type = out->type,
         .processed = job->chain.count > 0 || range_applies(page),
-        .rescaled = is_rescaled(job, page),
+        /* A sample value may mean another brightness in the output than in the input. */
+        .rescaled = caps.new_values || out->palette || out->inverted || range_applies(page) ||
+                    white != sample_full_scale(out->type),
         .reoriented = job->orientation > 0,
-        .new_geometry = chain_caps(&job->chain).new_geometry,
+        .new_geometry = caps.new_geometry,
         .recoloured = (space != NULL && space != job->space) || in->colour_model != COLOUR_MODEL_RGB,
         .space = space != job->space ? space : NULL};
 }

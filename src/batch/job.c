@@ -128,16 +128,6 @@ static enum status check_video(const struct job *job, const struct settings *set
     return STATUS_OK;
 }
 
-/* Reads the description of a coefficient file. With --page, such a file is treated like any TIFF. */
-static enum status read_pyramid(struct job *job, const struct settings *settings, struct error *error)
-{
-    const struct image_info *first = reader_info(job->reader);
-    if (settings->pages.first > 0 || !coefficients_recognise(first))
-        return STATUS_OK;
-    job->pyramid = allocate_zeroed(1, sizeof *job->pyramid, "a pyramid's description", error);
-    return job->pyramid ? coefficients_read(first, job->pyramid, error) : STATUS_FAILED;
-}
-
 /* True if --strip drops a profile that changes the page's look. PNG's own colour chunks are not dropped. */
 static bool strips_space(const struct job *job, const struct settings *settings)
 {
@@ -218,8 +208,12 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
         status = output_format_choose(settings, job->output,
                                       job->is_stack_result ? job->format : reader_format(job->reader),
                                       &job->format, error);
-    if (status == STATUS_OK)
-        status = read_pyramid(job, settings, error);
+    /* Read the description of a coefficient file. With --page, such a file is treated like any TIFF. */
+    const struct image_info *info = reader_info(job->reader);
+    if (status == STATUS_OK && settings->pages.first == 0 && coefficients_recognise(info)) {
+        job->pyramid = allocate_zeroed(1, sizeof *job->pyramid, "a pyramid's description", error);
+        status = job->pyramid ? coefficients_read(info, job->pyramid, error) : STATUS_FAILED;
+    }
     if (status == STATUS_OK)
         job_note_samples(job, settings);
     if (status == STATUS_OK)
@@ -242,28 +236,12 @@ static enum status job_configure(struct job *job, const struct worker *worker, s
     }
     if (status != STATUS_OK || job->pyramid)
         return status;
-    if (reader_info(job->reader)->type == SAMPLE_COMPLEX)
+    if (info->type == SAMPLE_COMPLEX)
         return fail(error, STATUS_FAILED,
                     "holds complex numbers, not an image; keep their real parts, as with GDAL: "
                     "gdal_translate -ot Float32 IN OUT");
     /* If the number of pages is known, fail now if the output cannot hold them. */
     return reader_pages_to_read(job->reader) > 1 ? job_check_more(job, error) : STATUS_OK;
-}
-
-/* Creates the folders in job->name below the output folder. */
-static enum status make_folders(struct job *job, struct error *error)
-{
-    const char *last = strrchr(job->name, '/');
-    if (!last)
-        return STATUS_OK;
-    char *folder = copy_text(job->output, error);
-    if (!folder)
-        return STATUS_FAILED;
-    /* The output ends with job->name, whose extension may differ: find where that begins. */
-    const char *below = strrchr(folder, '/') - (last - job->name);
-    enum status status = create_folders(folder, (size_t)(below - folder), &job->made_from, error);
-    free(folder);
-    return status;
 }
 
 const char *job_input_name(const struct job *job)
@@ -344,8 +322,17 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     enum status status = job_check(job, error);
     if (!stat_input(job, &job->input_stat))
         job->input_stat = (struct stat){.st_mode = 0};
-    if (status == STATUS_OK && !job->merge_step)
-        status = make_folders(job, error);
+
+    /* Create the folders in job->name below the output folder. The output ends with job->name, whose
+     * extension may differ: find where that begins. */
+    const char *last = job->merge_step ? NULL : strrchr(job->name, '/');
+    if (status == STATUS_OK && last) {
+        char *path =
+            copy_text(job->output, error); /* create_folders changes it; other threads read `output` */
+        const char *below = path ? strrchr(path, '/') - (last - job->name) : NULL;
+        status = path ? create_folders(path, (size_t)(below - path), &job->made_from, error) : STATUS_FAILED;
+        free(path);
+    }
     double since = clock_seconds();
     if (status == STATUS_OK && !job->is_stack_result)
         status = reader_open(job->input, &options, &job->reader, error);

@@ -130,30 +130,6 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     atomic_store(&watches_compiler, progress->has_line);
 }
 
-/* Appends the part that took the most time, and its share of the time of all files. */
-static void append_bottleneck(char *line, const struct progress *progress)
-{
-    const double *seconds = progress->seconds;
-    const struct {
-        const char *name;
-        double seconds;
-    } shares[] = {
-        {"reading", seconds[PHASE_DECODE] + seconds[PHASE_PREPARE]},
-        {"the device", seconds[PHASE_UPLOAD] + seconds[PHASE_STAGES] + seconds[PHASE_DOWNLOAD]},
-        {"aligning", seconds[PHASE_REGISTRATION]},
-        {"writing", seconds[PHASE_ENCODE]},
-        {"verifying", seconds[PHASE_VERIFY]},
-        {"starting", seconds[PHASE_START] + seconds[PHASE_BUILD]},
-    };
-    size_t most = 0;
-    for (size_t i = 1; i < sizeof shares / sizeof shares[0]; i++)
-        most = shares[i].seconds > shares[most].seconds ? i : most;
-    double share = progress->file_seconds > 0 ? shares[most].seconds / progress->file_seconds : 0;
-    if (share > 0) /* may exceed 100%, as several threads decode a file */
-        text_append(line, LINE_SIZE, ", longest part: %s, %.0f%%", shares[most].name,
-                    share < 1 ? 100 * share : 100);
-}
-
 /* Appends the pixels and the bytes, read and written, per second. */
 static void append_rates(char *line, const struct progress *progress, double elapsed)
 {
@@ -357,7 +333,26 @@ void progress_end(struct progress *progress)
     append_counts(line);
     text_append(line, sizeof line, ", in %.1f s", elapsed);
     append_rates(line, progress, elapsed);
-    append_bottleneck(line, progress);
+
+    /* Append the part that took the most time, and its share of the time of all files. */
+    const double *seconds = progress->seconds;
+    const struct {
+        const char *name;
+        double seconds;
+    } parts[] = {
+        {"reading", seconds[PHASE_DECODE] + seconds[PHASE_PREPARE]},
+        {"the device", seconds[PHASE_UPLOAD] + seconds[PHASE_STAGES] + seconds[PHASE_DOWNLOAD]},
+        {"aligning", seconds[PHASE_REGISTRATION]},
+        {"writing", seconds[PHASE_ENCODE]},
+        {"verifying", seconds[PHASE_VERIFY]},
+        {"starting", seconds[PHASE_START] + seconds[PHASE_BUILD]},
+    };
+    size_t most = 0;
+    for (size_t i = 1; i < sizeof parts / sizeof parts[0]; i++)
+        most = parts[i].seconds > parts[most].seconds ? i : most;
+    if (parts[most].seconds > 0) /* its share may exceed 100%, as several threads decode a file */
+        text_append(line, sizeof line, ", longest part: %s, %.0f%%", parts[most].name,
+                    100 * fmin(parts[most].seconds / progress->file_seconds, 1));
     fprintf(stderr, "%s\n", line);
 }
 

@@ -25,33 +25,10 @@
 
 /* ---------------------------------------------------------------- --report */
 
-static enum status report_write_error(const struct report_file *report, struct error *error)
+static enum status report_write_error(const struct results *results, struct error *error)
 {
-    return fail(error, STATUS_FAILED, "%s: cannot write the report: %s", report->path, strerror(errno));
-}
-
-/* Opens the report to overwrite it, or with `append` (--resume) to append to it. Without a path, which may be
- * NULL, there is no report. */
-static enum status report_file_open(struct report_file *report, const char *path, bool append,
-                                    struct error *error)
-{
-    const int standard = path ? named_descriptor(path) : -1;
-    *report = (struct report_file){.path = path ? aux_name(path) : NULL, .file = -1};
-    if (!path)
-        return STATUS_OK;
-    report->file =
-        standard >= 0
-            ? fcntl(standard, F_DUPFD_CLOEXEC, 0)
-            : open(path, (append ? O_RDWR : O_WRONLY | O_TRUNC) | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (report->file < 0)
-        return report_write_error(report, error);
-    if (!append || standard >= 0)
-        return STATUS_OK;
-    /* End the last line if a full disk or a power cut left it incomplete. */
-    char last = '\n';
-    const off_t size = lseek(report->file, 0, SEEK_END);
-    const bool is_cut = size > 0 && pread(report->file, &last, 1, size - 1) == 1 && last != '\n';
-    return is_cut && write(report->file, "\n", 1) != 1 ? report_write_error(report, error) : STATUS_OK;
+    return fail(error, STATUS_FAILED, "%s: cannot write the report: %s", results->report_name,
+                strerror(errno));
 }
 
 enum { DIGITS = 12 }; /* significant digits of numbers */
@@ -182,8 +159,7 @@ static enum status report_file_append(const struct results *results, const struc
                                       const struct result *result, const struct error *why,
                                       struct error *error)
 {
-    const struct report_file *report = &results->report;
-    if (!report->path)
+    if (!results->report_name)
         return STATUS_OK;
     char *line = NULL;
     size_t size = 0;
@@ -201,9 +177,9 @@ static enum status report_file_append(const struct results *results, const struc
     is_whole = out && fclose(out) == 0 && is_whole;
     enum status status = STATUS_OK;
     if (!is_whole)
-        status = fail_memory(error, "%s: out of memory for the report", report->path);
-    else if (!write_whole(report->file, line, size))
-        status = report_write_error(report, error);
+        status = fail_memory(error, "%s: out of memory for the report", results->report_name);
+    else if (!write_whole(results->report_file, line, size))
+        status = report_write_error(results, error);
     free(line);
     return status;
 }
@@ -212,12 +188,32 @@ enum status results_begin(struct results *results, const struct settings *settin
                           const struct resume *resume, const struct job_list *list,
                           void (*report_error)(const struct error *), struct error *error)
 {
+    const char *path = settings->dry_run ? NULL : settings->report;
     *results = (struct results){
         .settings = settings, .several = list->several && list->count > 1, .report_error = report_error};
-    enum status status = report_file_open(&results->report, settings->dry_run ? NULL : settings->report,
-                                          settings->resume, error);
     progress_begin(&results->progress, settings, resume, list);
-    return status;
+    if (!path)
+        return STATUS_OK;
+
+    /* Open the report to overwrite it, or with --resume to append to it. */
+    const int standard = named_descriptor(path);
+    results->report_name = aux_name(path);
+    results->report_file =
+        standard >= 0
+            ? fcntl(standard, F_DUPFD_CLOEXEC, 0)
+            : open(path, (settings->resume ? O_RDWR : O_WRONLY | O_TRUNC) | O_CREAT | O_APPEND | O_CLOEXEC,
+                   0666);
+    if (results->report_file < 0)
+        return report_write_error(results, error);
+    if (!settings->resume || standard >= 0)
+        return STATUS_OK;
+
+    /* End the last line if a full disk or a power cut left it incomplete. */
+    char last = '\n';
+    const off_t size = lseek(results->report_file, 0, SEEK_END);
+    const bool is_cut = size > 0 && pread(results->report_file, &last, 1, size - 1) == 1 && last != '\n';
+    return is_cut && write(results->report_file, "\n", 1) != 1 ? report_write_error(results, error)
+                                                               : STATUS_OK;
 }
 
 enum status results_begin_reading(struct results *results, struct job_list *list,
@@ -316,7 +312,6 @@ void results_add(struct results *results, struct job *job, const struct result *
 enum status results_end(struct results *results, const struct job_list *list, enum status status,
                         struct error *error)
 {
-    struct report_file *report = &results->report;
     const bool is_check = results->settings->mode == MODE_CHECK;
     struct error file_error;
     progress_end(&results->progress);
@@ -327,16 +322,15 @@ enum status results_end(struct results *results, const struct job_list *list, en
             print_report_failure(results, &file_error);
     }
     /* Closing reports a delayed write that failed, as on NFS. */
-    if (report->path && report->file >= 0 && close(report->file) != 0) {
-        (void)report_write_error(report, &file_error);
+    if (results->report_name && close(results->report_file) != 0) {
+        (void)report_write_error(results, &file_error);
         print_report_failure(results, &file_error);
     }
-    report->file = -1;
     if (status != STATUS_OK)
         return status;
     if (results->failed == 0 && results->is_report_incomplete)
         return fail(error, is_check ? STATUS_FAILED : STATUS_PARTIAL,
-                    "%s: the report is incomplete; the files are done", report->path);
+                    "%s: the report is incomplete; the files are done", results->report_name);
     if (results->failed == 0)
         return STATUS_OK;
     if (!results->several) {

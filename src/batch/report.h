@@ -16,12 +16,6 @@ struct json_writer;
 /* Writes the key "noise": a list for each colour with the noise of each level, or null. */
 void report_noise(struct json_writer *line, const struct noise_summary *noise);
 
-/* The file of --report. */
-struct report_file {
-    const char *path; /* for messages; NULL without a report */
-    int file;         /* descriptor; -1: closed */
-};
-
 /* Writes a line of a report. */
 typedef void report_line(FILE *out, const struct job *job, const struct result *result);
 
@@ -42,8 +36,9 @@ struct results {
     size_t left_out;                    /* number of inputs of a stack that failed and were left out of it */
     char depth_warnings[WARNINGS_SIZE]; /* those that were printed (result.h), one in each line */
     bool is_stopped;                    /* the work ended after a failure that all other files would share */
-    struct report_file report;
-    bool is_report_incomplete; /* writing it failed, and this was printed */
+    const char *report_name;            /* of the file of --report, for messages; NULL without a report */
+    int report_file;                    /* descriptor */
+    bool is_report_incomplete;          /* writing it failed, and this was printed */
     struct error last_failure; /* of the last job that failed, or of the first one that ended the work */
     enum status last_failure_status;
 };

@@ -100,13 +100,6 @@ static enum status series_make(struct input_series *series, const struct job_lis
  * so few rows in a piece that the merge gains little. */
 enum { FILES_MAX = 256 };
 
-/* True if the process may open all inputs at once, with a quarter of its file descriptors. */
-static bool can_leave_files_open(size_t count)
-{
-    struct rlimit limit;
-    return count <= FILES_MAX && getrlimit(RLIMIT_NOFILE, &limit) == 0 && count <= limit.rlim_cur / 4;
-}
-
 enum status stack_make(struct stack *stack, const struct command *command, struct job_list *list,
                        struct error *error)
 {
@@ -125,7 +118,10 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
     stack->before.count = at;
     stack->after = (struct chain){.steps = chain->steps + at + 1, .count = chain->count - at - 1};
     stack->jobs = list->jobs;
-    stack->leaves_files_open = can_leave_files_open(list->count);
+    /* Pictures may stay in their files if a quarter of the process's file descriptors is enough for them. */
+    struct rlimit limit;
+    stack->leaves_files_open = list->count <= FILES_MAX && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+                               list->count <= limit.rlim_cur / 4;
     stack->has_ended = allocate_zeroed(list->count, sizeof *stack->has_ended, "a stack", error);
     if (!stack->has_ended)
         return STATUS_FAILED;

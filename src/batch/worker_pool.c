@@ -50,16 +50,6 @@ static struct job *pool_take(struct pool_thread *thread)
     return job;
 }
 
-/* Returns the maximum size of a worker's group: the job that it has, and an equal share of the remaining
- * ones, so that no worker is left without jobs. */
-static size_t fair_share(struct worker_pool *pool)
-{
-    pthread_mutex_lock(&pool->lock);
-    const size_t left = pool->list->count - pool->next;
-    pthread_mutex_unlock(&pool->lock);
-    return 1 + left / (size_t)pool->worker_count;
-}
-
 /* ---------------------------------------------------------------- how a job ends */
 
 /* Drops the worker's device if another one is left. Returns true if it is dropped, by this call or before.
@@ -164,16 +154,21 @@ static struct job *work_on_group(struct pool_thread *thread, struct result *resu
 static void *work(void *context)
 {
     struct pool_thread *thread = context;
+    struct worker_pool *pool = thread->pool;
     struct job *job = pool_take(thread);
     /* Its times are those already spent on `job`: a misfit of a group; job_group_begin clears them. */
     struct result result = {.group = 1};
     while (job) {
         struct job *misfit = NULL;
-        const size_t share = fair_share(thread->pool);
+        /* A group has at most this job and an equal share of the remaining ones, so that no worker is left
+         * without jobs. */
+        pthread_mutex_lock(&pool->lock);
+        const size_t share = 1 + (pool->list->count - pool->next) / (size_t)pool->worker_count;
+        pthread_mutex_unlock(&pool->lock);
         if (share > 1 && job_group_begin(&thread->group, job, &result, share)) {
             misfit = work_on_group(thread, &result);
         } else {
-            if (!close_if_ended(thread->pool, job)) {
+            if (!close_if_ended(pool, job)) {
                 convert(&thread->worker, job, &result);
                 finish_job(thread, job, &result);
             }
@@ -321,44 +316,21 @@ static int worker_pool_choose_count(const struct worker_pool *pool, const struct
     return jobs < (size_t)count ? (int)jobs : count;
 }
 
-/* Initialises all workers. The first one on each device is its leader. */
-static void init_workers(struct worker_pool *pool)
-{
-    const struct settings *settings = pool->context.settings;
-    int jobs = settings_threads(settings);
-    for (int i = 0; i < pool->worker_count; i++) {
-        struct pool_thread *thread = &pool->threads[i];
-        struct worker *worker = &thread->worker;
-        int device = i % pool->device_count;
-        thread->pool = pool;
-        pool->leaders[device] = &pool->threads[device].worker;
-        thread->device = device;
-        worker_init(worker, &pool->context, device == i ? NULL : &pool->threads[device].worker,
-                    pool->names ? pool->names[device] : settings->device);
-        worker->share.threads = jobs > pool->worker_count ? jobs / pool->worker_count : 1;
-        /* Rounded up, as 0 means no limit. */
-        const uint64_t memory = settings->memory_limit, workers = (uint64_t)pool->worker_count;
-        worker->share.memory_limit = memory / workers + (memory % workers > 0);
-        worker->share.workers =
-            (pool->worker_count - 1 - device) / pool->device_count + 1; /* threads on this device */
-        thread->group = (struct job_group){.worker = worker, .expected = FIRST_GROUP};
-    }
-}
-
 enum status worker_pool_open(struct worker_pool *pool, const struct command *command, const char *provenance,
                              const struct job_list *list, struct results *results, struct error *error)
 {
-    *pool = (struct worker_pool){.context = {.settings = &command->settings,
+    const struct settings *settings = &command->settings;
+    *pool = (struct worker_pool){.context = {.settings = settings,
                                              .chain = &command->chain,
                                              .provenance = provenance,
                                              .progress = &results->progress},
                                  .list = list,
                                  .results = results};
     pthread_mutex_init(&pool->lock, NULL);
-    enum status status = choose_devices(pool, &command->settings, error);
+    enum status status = choose_devices(pool, settings, error);
     if (status != STATUS_OK)
         return status;
-    int count = worker_pool_choose_count(pool, &command->settings);
+    const int count = worker_pool_choose_count(pool, settings), jobs = settings_threads(settings);
     pool->device_count = pool->device_count < count ? pool->device_count : count;
     pool->working_devices = pool->device_count;
     pool->is_dropped = allocate_zeroed((size_t)count, sizeof *pool->is_dropped, "the list of devices", error);
@@ -368,7 +340,23 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
     if (!pool->is_dropped || !pool->threads || !pool->leaders)
         return STATUS_FAILED;
     pool->worker_count = count;
-    init_workers(pool);
+
+    /* Initialise the workers. The first one on each device is its leader. */
+    for (int i = 0; i < count; i++) {
+        struct pool_thread *thread = &pool->threads[i];
+        struct worker *worker = &thread->worker, *leader = &pool->threads[i % pool->device_count].worker;
+        const int device = thread->device = i % pool->device_count;
+        thread->pool = pool;
+        pool->leaders[device] = leader;
+        worker_init(worker, &pool->context, leader == worker ? NULL : leader,
+                    pool->names ? pool->names[device] : settings->device);
+        worker->share.threads = jobs > count ? jobs / count : 1;
+        /* Rounded up, as 0 means no limit. */
+        const uint64_t memory = settings->memory_limit, workers = (uint64_t)count;
+        worker->share.memory_limit = memory / workers + (memory % workers > 0);
+        worker->share.workers = (count - 1 - device) / pool->device_count + 1; /* workers on this device */
+        thread->group = (struct job_group){.worker = worker, .expected = FIRST_GROUP};
+    }
     return STATUS_OK;
 }
 
