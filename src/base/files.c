@@ -49,15 +49,6 @@ char *cache_path(const char *base, const char *home, const char *name, struct er
     return text_print(error, "%s%s/climg/%s", base, folder, name);
 }
 
-void try_folders_above(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0777); /* failures show when the file is opened */
-        *slash = '/';
-    }
-}
-
 bool is_folder(const char *path)
 {
     struct stat info;
@@ -83,6 +74,13 @@ enum status create_folders(char *path, size_t from, size_t *made_from, struct er
         *slash = '/';
     }
     return status;
+}
+
+void try_folders_above(char *path)
+{
+    size_t ignored = 0;
+    struct error error;
+    create_folders(path, 0, &ignored, &error);
 }
 
 enum { TRIES = 100 }; /* temporary names before cache_write fails */

@@ -255,13 +255,6 @@ enum status chain_prepare(struct chain *chain, const struct settings *settings, 
     return status;
 }
 
-/* True if a stage moves pixels. --scale has no map of its own (step_inverse_map in plan.c). */
-static bool step_moves_pixels(const struct step *step)
-{
-    return step->stage->inverse_map || step_is_measured(step) || step_caps(step).new_geometry ||
-           step->stage == stage_find("scale");
-}
-
 enum status chain_prepare_series(struct chain *chain, const struct settings *settings,
                                  const struct input_series *series, struct error *error)
 {
@@ -276,7 +269,9 @@ enum status chain_prepare_series(struct chain *chain, const struct settings *set
                 status = prefix_stage(step, status, error);
             chain->prepare_seconds += clock_seconds() - since;
         }
-        inputs.is_moved |= step_moves_pixels(step);
+        /* --scale moves pixels, too, but has no map of its own (step_inverse_map in plan.c). */
+        inputs.is_moved |= step->stage->inverse_map || step_is_measured(step) ||
+                           step_caps(step).new_geometry || step->stage == stage_find("scale");
     }
     return status;
 }

@@ -406,11 +406,16 @@ static enum status flow_slice(struct flow *flow, struct slice *slice, struct err
     return status;
 }
 
-/* Waits for the threads: the reader reads the rest of the page first, unless another part `failed`; the
- * writer writes all submitted slots. */
-static void end_threads(struct flow *flow, bool failed)
+/* Ends the threads and returns the first failure in page order. `device_error` is the failure to enqueue a
+ * slice; it has no text if a thread had failed before. */
+static enum status flow_end(struct flow *flow, enum status device_status, const struct error *device_error,
+                            struct error *error)
 {
     struct io_thread *reader = &flow->reader, *writer = &flow->writer;
+    const bool failed = device_status != STATUS_OK;
+
+    /* Wait for the threads: the reader reads the rest of the page first, unless another part failed; the
+     * writer writes all submitted slots. */
     if (reader->pool && failed) {
         queue_stop(&reader->idle);
         queue_stop(&reader->ready);
@@ -423,24 +428,13 @@ static void end_threads(struct flow *flow, bool failed)
         pthread_join(reader->thread, NULL);
     if (writer->is_running)
         pthread_join(writer->thread, NULL);
-}
-
-/* Ends the threads and returns the first failure in page order. `device_error` is the failure to enqueue a
- * slice; it has no text if a thread had failed before. */
-static enum status flow_end(struct flow *flow, enum status device_status, const struct error *device_error,
-                            struct error *error)
-{
-    const bool failed = device_status != STATUS_OK;
-    const struct error *first = NULL;
-    end_threads(flow, failed);
     if (failed)
         device_finish(flow->page->run->device); /* enqueued commands use memory that will be freed */
-    if (flow->writer.status != STATUS_OK)
-        first = &flow->writer.error;
-    else if (failed && device_error->text[0] != '\0')
-        first = device_error;
-    else if (flow->reader.status != STATUS_OK)
-        first = &flow->reader.error;
+
+    const struct error *first = writer->status != STATUS_OK               ? &writer->error
+                                : failed && device_error->text[0] != '\0' ? device_error
+                                : reader->status != STATUS_OK             ? &reader->error
+                                                                          : NULL;
     if (first)
         *error = *first;
     return first ? STATUS_FAILED : device_status;

@@ -93,47 +93,40 @@ static struct raster joined_raster(const struct rasters *rasters, const struct c
     return raster;
 }
 
-/* Unmaps the staging buffers, enqueues the chain, maps the buffers again, and waits. */
-static enum status run_images(struct group *group, const struct plan *plan, struct slice *slice,
-                              cl_mem clipped, struct error *error)
-{
-    const size_t images = (size_t)plan->shapes[0].images;
-    struct staging *input = group->in.staging, *output = group->out.staging;
-    const struct raster in = joined_raster(&group->in, slice->from);
-    struct raster out = joined_raster(&group->out, slice->to);
-    struct value no_pyramid = {.raster = NULL}; /* input and output are images */
-    out.width = plan_output(plan)->width;
-    out.clipped = clipped;
-    enum status status = staging_unmap(input, group->in.size * images, error);
-    if (status == STATUS_OK)
-        status = staging_unmap(output, 0, error);
-    if (status == STATUS_OK)
-        status = slice_run(slice, &in, &out, &no_pyramid, error);
-    if (status == STATUS_OK)
-        status = staging_map(input, 0, error);
-    if (status == STATUS_OK)
-        status = staging_map(output, group->out.size * images, error);
-    return status == STATUS_OK ? staging_wait(output, error) : status;
-}
-
 enum status group_run(struct group *group, const struct plan *plan, const struct conversion *from,
                       const struct conversion *to, struct error *error)
 {
     struct run *run = group->run;
     struct event_log *event_log = run->device->event_log;
+    struct staging *input = group->in.staging, *output = group->out.staging;
     const int images = plan->shapes[0].images;
-    cl_mem clipped = NULL;
     struct slice slice = slice_begin(plan, run, from, to);
     memset(group->clipping, 0, sizeof group->clipping);
     run_begin_page(run);
     run->pool.headroom = plan->headroom;
     event_log->slice = 0;
-    enum status status = clipping_begin(run, to, images, &clipped, error);
+    const struct raster in = joined_raster(&group->in, from);
+    struct raster out = joined_raster(&group->out, to);
+    struct value no_pyramid = {.raster = NULL}; /* input and output are images */
+    out.width = plan_output(plan)->width;
+
+    /* Unmap the staging buffers, enqueue the chain, map the buffers again, and wait. */
+    enum status status = clipping_begin(run, to, images, &out.clipped, error);
     if (status == STATUS_OK)
-        status = run_images(group, plan, &slice, clipped, error);
+        status = staging_unmap(input, group->in.size * (size_t)images, error);
     if (status == STATUS_OK)
-        status = clipping_read(run, clipped, images, group->clipping, error);
-    memory_release(clipped);
+        status = staging_unmap(output, 0, error);
+    if (status == STATUS_OK)
+        status = slice_run(&slice, &in, &out, &no_pyramid, error);
+    if (status == STATUS_OK)
+        status = staging_map(input, 0, error);
+    if (status == STATUS_OK)
+        status = staging_map(output, group->out.size * (size_t)images, error);
+    if (status == STATUS_OK)
+        status = staging_wait(output, error);
+    if (status == STATUS_OK)
+        status = clipping_read(run, out.clipped, images, group->clipping, error);
+    memory_release(out.clipped);
     if (status == STATUS_OK)
         return event_log_collect(event_log, event_log_mark(event_log), error);
     device_finish(run->device); /* enqueued commands use memory that the caller frees */

@@ -33,11 +33,10 @@ static const double CACHE_BUDGET = 40e6, LARGE_HALO_BUDGET = 0.3e9;
 
 /* Most memory that a plan with its present slices needs at one time, in bytes. */
 struct memory_need {
-    uint64_t planes;     /* of the stages, on the device */
-    uint64_t largest;    /* largest allocation of `planes` */
-    uint64_t staging;    /* staging buffers */
-    uint64_t kept_input; /* part of `staging`: the whole input, if the first step moves samples */
-    uint64_t codecs;     /* reader and writer, and input rows that are kept for the next slice (flow.c) */
+    struct dry_run_memory stages; /* on the device */
+    uint64_t staging;             /* staging buffers */
+    uint64_t kept_input;          /* part of `staging`: the whole input, if the first step moves samples */
+    uint64_t codecs; /* reader and writer, and input rows that are kept for the next slice (flow.c) */
 };
 
 /* Returns the bytes of the staging buffers at one end of the chain: for `rows` rows of an image, or for the
@@ -83,24 +82,21 @@ static enum status find_memory_need(const struct plan *plan, const struct plan_r
     if (in->kind == KIND_IMAGE)
         need->codecs +=
             (uint64_t)transfer_pitch(in->width, in->channels, plan->in) * (uint64_t)plan->overlap_rows;
-    struct dry_run_memory dry;
-    enum status status = slice_dry_run(plan, run, &from, &to, DRY_RUN_SLICES, false, &dry, error);
-    need->planes = dry.planes;
-    need->largest = dry.largest;
-    return status;
+    return slice_dry_run(plan, run, &from, &to, DRY_RUN_SLICES, false, &need->stages, error);
 }
 
 /* Returns the bytes of the need that are in the host's memory. */
 static uint64_t host_bytes(const struct run *run, const struct memory_need *need)
 {
-    return need->staging + need->codecs + (run->device->shares_memory ? need->planes : 0);
+    return need->staging + need->codecs + (run->device->shares_memory ? need->stages.planes : 0);
 }
 
 /* Returns the bytes of a slice on the device: planes and staging buffers, without the kept input, which does
  * not depend on the slice. If the device shares the host's memory, reader and writer count, too. */
 static uint64_t device_bytes(const struct run *run, const struct memory_need *need)
 {
-    return need->planes + need->staging - need->kept_input + (run->device->shares_memory ? need->codecs : 0);
+    return need->stages.planes + need->staging - need->kept_input +
+           (run->device->shares_memory ? need->codecs : 0);
 }
 
 /* Returns the size in whole KiB below 10 MiB, else in whole MiB, rounded up. */
@@ -241,15 +237,6 @@ static int lower_slice(int slice, int unit)
     return rounded < slice ? rounded : lower;
 }
 
-/* True if the estimate is so far below all limits that the dry run can be left out. It takes longer than the
- * kernels of a small image. */
-static bool surely_fits(const struct run *run, const struct slice_bounds *bounds, double bytes,
-                        double largest)
-{
-    return run->limits.host == 0 && largest < 0.25 * (double)run->device->max_allocation &&
-           bytes < 0.1 * (bounds->has_large_halo ? bounds->budget : (double)run->limits.device);
-}
-
 /* Chooses the rows of a slice: reduces them until a slice fits the budget, the device and --memory-limit.
  * Fails if one row does not fit --memory-limit; an allocation that the device refuses fails later. */
 static enum status plan_slices(struct plan *plan, const struct plan_request *request, struct run *run,
@@ -288,14 +275,16 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
                                        (bytes > bounds.budget || largest > (double)device->max_allocation);
         if (!is_smallest && (is_estimated_over || is_too_high))
             continue;
-        if (surely_fits(run, &bounds, bytes, largest))
+        /* A dry run takes longer than the kernels of a small image: leave it out far below all limits. */
+        if (run->limits.host == 0 && largest < 0.25 * (double)device->max_allocation &&
+            bytes < 0.1 * (bounds.has_large_halo ? bounds.budget : (double)run->limits.device))
             return STATUS_OK;
 
         struct memory_need need;
         if (find_memory_need(plan, request, run, &need, error) != STATUS_OK)
             return STATUS_FAILED;
         const bool fits_host = host_bytes(run, &need) <= host_limit,
-                   fits = fits_host && need.largest <= device->max_allocation &&
+                   fits = fits_host && need.stages.largest <= device->max_allocation &&
                           device_bytes(run, &need) <= run->limits.device - run->limits.device / 8,
                    is_over_budget = exceeds_least && bounds.has_large_halo &&
                                     (double)device_bytes(run, &need) > bounds.budget;

@@ -129,17 +129,6 @@ static const struct step *analysis_owner(const struct plan *analysis, struct run
     return analysis->analysis;
 }
 
-/* Enqueues a part of an analysis pass: `value` has the rows that it needs. */
-static enum status slice_analyse(const struct slice *slice, const struct value *value, struct error *error)
-{
-    struct run *run = slice->run;
-    const struct step *step = analysis_owner(slice->plan, run);
-    return end_step(run, step,
-                    step->stage->analysis->add(run, step->params, value, slice->out,
-                                               run_analysis_result(run, step->params), error),
-                    error);
-}
-
 enum status analysis_begin(const struct plan *analysis, struct run *run, struct error *error)
 {
     const struct step *step = analysis_owner(analysis, run);
@@ -200,7 +189,10 @@ enum status slice_run(struct slice *slice, const struct raster *in, const struct
     if (status == STATUS_OK)
         status = run_stages(slice, rows, &value, slice->last_writes_samples ? out : NULL, error);
     if (status == STATUS_OK && plan->analysis) {
-        status = slice_analyse(slice, &value, error);
+        const struct step *step = analysis_owner(plan, run);
+        void *result = run_analysis_result(run, step->params);
+        status = step->stage->analysis->add(run, step->params, &value, slice->out, result, error);
+        status = end_step(run, step, status, error);
     } else if (status == STATUS_OK && value.shape.kind == KIND_PYRAMID) {
         *pyramid = value;
         memset(value.planes, 0, sizeof value.planes);

@@ -242,16 +242,6 @@ static enum status check_names(const struct command *command, struct error *erro
     return STATUS_OK;
 }
 
-/* Fails if an input is a stray argument, as in `climg in.png --denoise strong out.png`. */
-static enum status check_stray(const struct parser *parser, struct error *error)
-{
-    for (size_t i = 0; i < parser->command->input_count; i++)
-        if (parser->stray != NULL && parser->command->inputs[i] == parser->stray)
-            return fail(error, STATUS_USAGE, "%s: there is no such file; %s", parser->stray,
-                        parser->stray_reason.text);
-    return STATUS_OK;
-}
-
 /* True if the text is a valid value of the option. Otherwise *error has the reason. */
 static bool reads_as_value(const struct long_option *option, const char *text, struct error *error)
 {
@@ -436,18 +426,6 @@ static enum status check_only_name(const struct command *command, struct error *
                 name);
 }
 
-/* Fails if stages or files are given that the mode does not use. */
-static enum status check_arguments(const struct parser *parser, struct error *error)
-{
-    const unsigned mode = parser->command->settings.mode;
-    if (parser->has_stage && (mode & MODES_READING) != 0)
-        return fail(error, STATUS_USAGE, "--%s reads files as they are; leave out stages", mode_name(mode));
-    if ((parser->has_stage || parser->positional_count > 0) && (mode & MODES_OF_FILES) == 0)
-        return fail(error, STATUS_USAGE, "--%s processes no files; leave out files and stages",
-                    mode_name(mode));
-    return STATUS_OK;
-}
-
 /* Assigns the positional arguments and checks all arguments together. Does nothing for --help and similar
  * options. */
 static enum status resolve(const struct parser *parser, struct error *error)
@@ -456,14 +434,25 @@ static enum status resolve(const struct parser *parser, struct error *error)
     if (settings_prints_text(&command->settings))
         return STATUS_OK;
     enum status status = settings_resolve(&command->settings, error);
-    if (status == STATUS_OK)
-        status = check_arguments(parser, error);
+    if (status != STATUS_OK)
+        return status;
+
+    /* Fail if stages or files are given that the mode does not use. */
+    const unsigned mode = command->settings.mode;
+    if (parser->has_stage && (mode & MODES_READING) != 0)
+        return fail(error, STATUS_USAGE, "--%s reads files as they are; leave out stages", mode_name(mode));
+    if ((parser->has_stage || parser->positional_count > 0) && (mode & MODES_OF_FILES) == 0)
+        return fail(error, STATUS_USAGE, "--%s processes no files; leave out files and stages",
+                    mode_name(mode));
     assign_positionals(parser, command);
-    if (status == STATUS_OK && command->settings.compare != NULL)
+    if (command->settings.compare != NULL)
         status = options_parse_value(compare_options, "--compare", command->settings.compare,
                                      &command->compare, &command->compare_text, error);
-    if (status == STATUS_OK)
-        status = check_stray(parser, error);
+    /* An input is a stray argument, as in `climg in.png --denoise strong out.png`. */
+    for (size_t i = 0; status == STATUS_OK && parser->stray != NULL && i < command->input_count; i++)
+        if (command->inputs[i] == parser->stray)
+            status = fail(error, STATUS_USAGE, "%s: there is no such file; %s", parser->stray,
+                          parser->stray_reason.text);
     /* Check names first: in `climg in.png blur 2 out/` the advice must be about blur, not about a folder. */
     if (status == STATUS_OK)
         status = check_names(command, error);

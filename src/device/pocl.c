@@ -105,23 +105,6 @@ static int remove_entry(const char *path, const struct stat *info, int type, str
     return 0;
 }
 
-/* Removes PoCL's temporary files, of which each run leaves one. Returns true if an earlier run has also left
- * a marker. */
-static bool remove_temporary_files(void)
-{
-    bool is_marked = false;
-    DIR *listing = opendir(directory);
-    // cppcheck-suppress readdirCalled ; no two threads read one stream, and readdir_r is deprecated
-    for (const struct dirent *entry; listing && (entry = readdir(listing));) {
-        is_marked = is_marked || strncmp(entry->d_name, MARKER, strlen(MARKER)) == 0;
-        if (strncmp(entry->d_name, "tempfile", 8) == 0)
-            unlinkat(dirfd(listing), entry->d_name, 0);
-    }
-    if (listing)
-        closedir(listing);
-    return is_marked;
-}
-
 /* Prints a message with a path, whose control characters are replaced. */
 static void print_path(const char *format, const char *path)
 {
@@ -144,8 +127,21 @@ static void begin_use(bool verbose)
     snprintf(no_copy, sizeof no_copy, "%s/%s", directory, "climg-no-copy");
     may_copy = access(no_copy, F_OK) != 0;
 
-    /* After a crash, and if no other process uses the directory, empty it. */
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0 && remove_temporary_files()) {
+    /* If no other process uses the directory, remove PoCL's temporary files, of which each run leaves one,
+     * and look for the marker of an earlier run. */
+    bool is_marked = false;
+    DIR *listing = flock(lock, LOCK_EX | LOCK_NB) == 0 ? opendir(directory) : NULL;
+    // cppcheck-suppress readdirCalled ; no two threads read one stream, and readdir_r is deprecated
+    for (const struct dirent *entry; listing && (entry = readdir(listing));) {
+        is_marked = is_marked || strncmp(entry->d_name, MARKER, strlen(MARKER)) == 0;
+        if (strncmp(entry->d_name, "tempfile", 8) == 0)
+            unlinkat(dirfd(listing), entry->d_name, 0);
+    }
+    if (listing)
+        closedir(listing);
+
+    /* After a crash empty it. */
+    if (is_marked) {
         char contents[PATH_MAX + 16];
         snprintf(contents, sizeof contents, "%s/.", directory); /* the directory may be a link */
         nftw(contents, remove_entry, MAX_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);

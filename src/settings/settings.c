@@ -451,22 +451,18 @@ static enum status resolve_mode(struct settings *settings, struct error *error)
     return STATUS_OK;
 }
 
-/* Fails for several devices, a list of numbers or all, in a mode for one device. --warm knows all. */
-static enum status check_device(const struct settings *settings, struct error *error)
-{
-    const char *name = settings->device;
-    const bool is_list = strchr(name, ',') && strspn(name, "0123456789,") == strlen(name),
-               is_all = strcasecmp(name, "all") == 0 && settings->mode != MODE_WARM;
-    if ((settings->mode & (MODE_MEASURE | MODE_SELFTEST | MODE_WARM)) == 0 || (!is_list && !is_all))
-        return STATUS_OK;
-    return fail(error, STATUS_USAGE, "--device %s: --%s takes one device; run it for each", name,
-                settings->mode == MODE_MEASURE ? "measure" : mode_name(settings->mode));
-}
-
 enum status settings_resolve(struct settings *settings, struct error *error)
 {
-    if (resolve_mode(settings, error) != STATUS_OK || check_device(settings, error) != STATUS_OK)
+    if (resolve_mode(settings, error) != STATUS_OK)
         return STATUS_USAGE;
+
+    /* Fail for several devices, a list of numbers or all, in a mode for one device. --warm knows all. */
+    const char *device = settings->device;
+    const bool is_list = strchr(device, ',') && strspn(device, "0123456789,") == strlen(device),
+               is_all = strcasecmp(device, "all") == 0 && settings->mode != MODE_WARM;
+    if ((settings->mode & (MODE_MEASURE | MODE_SELFTEST | MODE_WARM)) != 0 && (is_list || is_all))
+        return fail(error, STATUS_USAGE, "--device %s: --%s takes one device; run it for each", device,
+                    settings->mode == MODE_MEASURE ? "measure" : mode_name(settings->mode));
     if (settings->ends_in_nul && settings->files_from == NULL)
         return fail(error, STATUS_USAGE, "--null requires --files-from");
     if (settings->in_place && settings->output)
