@@ -19,13 +19,11 @@
 #include "image/output/output.h"
 #include "selftest/selftest.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static atomic_bool is_ending;    /* a fatal signal arrived; later errors are not printed */

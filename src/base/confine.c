@@ -142,7 +142,7 @@ void confine_begin(void)
             globfree(&found);
         }
 #ifdef CONFINE_ALSO /* gcov's files: make coverage */
-    confine_allow(CONFINE_ALSO, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
+    confine_allow(CONFINE_ALSO, CONFINE_ALL);
 #endif
 }
 

@@ -54,22 +54,19 @@ double exact_srgb(double light)
     return light <= 0.0031308 ? 12.92 * light : 1.055 * exact_pow(light, 1 / 2.4) - 0.055;
 }
 
-/* Returns the sine of r for |r| <= pi / 4; its cosine if `cosine` is 1. */
-static double sine_series(double r, int cosine)
-{
-    const double t = r * r;
-    double sum = 1;
-    for (int k = 18 - cosine; k > 0; k -= 2)
-        sum = 1 - t / (k * (k + 1)) * sum;
-    return cosine ? sum : r * sum;
-}
-
 /* Returns the sine of x + quarters * pi / 2, for quarters 0 or 1. */
 static double sine_shifted(double x, int quarters)
 {
     const double n = rint(x / HALF_PI[0]), r = ((x - n * HALF_PI[0]) - n * HALF_PI[1]) - n * HALF_PI[2];
     const int quarter = ((int)(n - 4 * floor(n / 4)) + quarters) % 4;
-    const double value = sine_series(r, quarter & 1);
+
+    /* Sum the series of sin(r), or in odd quarters of cos(r). */
+    const int cosine = quarter & 1;
+    const double t = r * r;
+    double sum = 1;
+    for (int k = 18 - cosine; k > 0; k -= 2)
+        sum = 1 - t / (k * (k + 1)) * sum;
+    const double value = cosine ? sum : r * sum;
     return quarter > 1 ? -value : value;
 }
 

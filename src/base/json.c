@@ -5,7 +5,6 @@
 #include "base/text.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Prints a text in quotes, with escapes. JSON is UTF-8, but file names are any bytes: text that is not valid

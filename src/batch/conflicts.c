@@ -109,16 +109,6 @@ static bool goes_up(const char *path)
     return false;
 }
 
-/* True if the first `length` bytes of the path, which end in a slash, are an existing folder; "" is ".". */
-static bool stat_folder(char *path, size_t length, struct stat *info)
-{
-    const char next = path[length];
-    path[length] = '\0';
-    const bool found = stat(length > 0 ? path : ".", info) == 0;
-    path[length] = next;
-    return found;
-}
-
 /* Sets *identity to the file's name in the nearest folder that exists. The set owns the path. "-" is stdout.
  * Fails if ".." follows a missing folder: new/../a.png has no identity yet, but becomes a.png as soon as the
  * folder `new` is created. */
@@ -134,8 +124,15 @@ static enum status identify_name(struct claim_set *set, const char *path, struct
         return STATUS_FAILED;
     set->paths[set->path_count++] = target;
     size_t length = (size_t)folder_length(target);
-    while (!stat_folder(target, length, &info) && length > 0)
-        length = path_above(target, length);
+    for (bool found = false; !found && length > 0;) {
+        const char next = target[length];
+        target[length] = '\0';
+        found = stat(target, &info) == 0;
+        target[length] = next;
+        length = found ? length : path_above(target, length);
+    }
+    if (length == 0)
+        stat(".", &info);
     simplify(target + length);
     if (goes_up(target + length))
         return fail(error, STATUS_USAGE, "%s: the folder before \"..\" does not exist", path);

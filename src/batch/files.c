@@ -92,21 +92,6 @@ static enum status add_failed_job(struct builder *builder, const char *path, siz
     return STATUS_OK;
 }
 
-static enum status add_left_out(struct job_list *list, const char *path, struct error *error)
-{
-    // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
-    char **paths =
-        array_grow(list->left_out_paths, list->files_left_out, sizeof *paths, "the list of files", error);
-    if (!paths)
-        return STATUS_FAILED;
-    list->left_out_paths = paths;
-    char *copy = copy_text(path, error);
-    if (!copy)
-        return STATUS_FAILED;
-    paths[list->files_left_out++] = copy;
-    return STATUS_OK;
-}
-
 /* A message about files that were left out although their names belong to images. */
 struct foreign_note {
     char text[1024];
@@ -203,7 +188,17 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
         is_known_name || foreign_name_by_path(path) ? NULL : format_by_content(path);
     if (is_known_name || content_format)
         return add_job(builder, path + root, path, &info, content_format, error);
-    return add_left_out(builder->list, path, error);
+
+    /* Leave it out. */
+    struct job_list *list = builder->list;
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
+    char **paths =
+        array_grow(list->left_out_paths, list->files_left_out, sizeof *paths, "the list of files", error);
+    char *copy = paths ? copy_text(path, error) : NULL;
+    list->left_out_paths = paths ? paths : list->left_out_paths;
+    if (copy)
+        paths[list->files_left_out++] = copy;
+    return copy ? STATUS_OK : STATUS_FAILED;
 }
 
 /* Visits all entries of a folder that are not hidden. Links to folders are not followed, as they may form

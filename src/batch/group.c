@@ -195,7 +195,8 @@ static enum status run_chain(struct job_group *g)
     const struct page *first = &g->items[0].page;
     struct times since = worker_times(g->worker);
     struct error ignored;
-    plan_set_images(&g->plan, g->images);
+    for (size_t i = 0; i <= g->plan.chain->count; i++)
+        g->plan.shapes[i].images = g->images;
     enum status status =
         group_run(&g->group, &g->plan, &first->input_conversion, &first->output_conversion, &ignored);
     for (int i = 0; i < g->count; i++) {

@@ -10,7 +10,6 @@
 #include "batch/job.h"
 
 #include "base/files.h"
-#include "base/text.h"
 #include "base/timing.h"
 #include "batch/output_format.h"
 #include "image/colour/colour.h"
@@ -305,8 +304,9 @@ static uint64_t coding_memory(const struct worker *worker)
 
 struct reader_options job_reader_options(const struct worker *worker)
 {
+    const struct chain *chain = worker->context->chain;
     struct reader_options options = settings_reader_options(worker->context->settings);
-    options.target = chain_cmyk_space(worker->context->chain);
+    options.target = chain->count > 0 ? step_caps(&chain->steps[0]).target : NULL;
     options.jobs = worker->share.threads;
     options.memory = coding_memory(worker);
     return options;
@@ -315,10 +315,12 @@ struct reader_options job_reader_options(const struct worker *worker)
 enum status job_open(struct job *job, struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
+    const struct chain *chain = worker->context->chain;
     struct reader_options options = job_reader_options(worker);
     options.rewinds = settings->range.automatic;
-    options.reopens = chain_is_measured(worker->context->chain);
-    options.copies = worker->context->chain->count == 0 && options_keep_coding(settings);
+    options.copies = chain->count == 0 && options_keep_coding(settings);
+    for (size_t i = 0; i < chain->count; i++)
+        options.reopens = options.reopens || step_is_measured(&chain->steps[i]);
     enum status status = job_check(job, error);
     if (!stat_input(job, &job->input_stat))
         job->input_stat = (struct stat){.st_mode = 0};

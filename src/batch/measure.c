@@ -13,7 +13,6 @@
 #include "image/memory_io.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A measurement in progress: the context of a memory_sink. */
 struct measuring {

@@ -103,7 +103,7 @@ static enum status allow_outputs(const struct command *command, const struct job
     const struct settings *settings = &command->settings;
     struct word folder = {NULL, 0};
     if (list->output_is_directory)
-        confine_allow(list->output, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
+        confine_allow(list->output, CONFINE_ALL);
     for (size_t i = 0; i < list->count; i++) {
         /* Reading is needed for several outputs, to find temporary files of killed runs, for formats that
          * read what they have written, for --resume, and for resume_check_existing. */
@@ -130,8 +130,7 @@ static enum status allow_outputs(const struct command *command, const struct job
         folder = (struct word){NULL, 0};
         if (i != MAP_OUTPUT || !aux[i].path)
             allow_aux_output(aux[i].path, settings);
-        else if (allow_image(aux[i].path, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE, &folder, error) !=
-                 STATUS_OK)
+        else if (allow_image(aux[i].path, CONFINE_ALL, &folder, error) != STATUS_OK)
             return STATUS_FAILED;
     }
     return STATUS_OK;
@@ -142,12 +141,10 @@ enum status rights_confine(const struct command *command, const struct job_list 
     const struct settings *settings = &command->settings;
     confine_begin();
     allow_inputs(command, list);
-    confine_allow(settings->environment.spool, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE);
+    confine_allow(settings->environment.spool, CONFINE_ALL);
     drivers_allow(&settings->environment);
     struct word folder = {NULL, 0};
-    if (command->compare.diff &&
-        allow_image(command->compare.diff, CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE, &folder, error) !=
-            STATUS_OK)
+    if (command->compare.diff && allow_image(command->compare.diff, CONFINE_ALL, &folder, error) != STATUS_OK)
         return STATUS_FAILED;
     if ((settings->mode & MODES_READING) != 0)
         allow_aux_output(settings->report, settings);

@@ -6,7 +6,6 @@
 
 #include "base/threads.h"
 #include "base/timing.h"
-#include "device/choose.h"
 #include "device/device.h"
 
 #include <math.h>

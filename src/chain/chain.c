@@ -126,23 +126,10 @@ bool chain_has(const struct chain *chain, const char *stage)
     return false;
 }
 
-const struct colour_space *chain_cmyk_space(const struct chain *chain)
-{
-    return chain->count > 0 ? step_caps(&chain->steps[0]).target : NULL;
-}
-
 bool step_is_measured(const struct step *step)
 {
     const struct measurement *measurement = step->stage->measurement;
     return measurement && (!measurement->needed || measurement->needed(step->params));
-}
-
-bool chain_is_measured(const struct chain *chain)
-{
-    for (size_t i = 0; i < chain->count; i++)
-        if (step_is_measured(&chain->steps[i]))
-            return true;
-    return false;
 }
 
 /* Fails, as the pyramid stage at `index` would get an image. The message names the earlier stage that turned

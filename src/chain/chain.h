@@ -75,12 +75,6 @@ struct stage_caps chain_caps(const struct chain *chain);
 /* True if a stage has that name. */
 bool chain_has(const struct chain *chain, const char *stage);
 
-/* Returns the RGB space in which CMYK is read: the one to which the first step converts, or NULL. */
-const struct colour_space *chain_cmyk_space(const struct chain *chain);
-
-/* True if a stage is measured before the plan is computed (struct measurement). */
-bool chain_is_measured(const struct chain *chain);
-
 /* Calls `prepare` of every stage, which reads files. Messages start with the stage's name. Call it once,
  * before the chain is shared by threads. */
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error);

@@ -25,6 +25,7 @@
 #include "chain/coefficients.h"
 #include "chain/slice.h"
 #include "device/event_log.h"
+#include "device/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -360,8 +361,8 @@ static enum status submit_output(struct flow *flow, struct error *error)
 
 /* ---------------------------------------------------------------- the pass */
 
-/* Starts the reader and writer threads, allocates counters, and compiles all programs of a run's first page
- * together. */
+/* Starts the reader and writer threads, allocates counters, and compiles the programs of a run's first page.
+ */
 static enum status flow_begin(struct flow *flow, struct error *error)
 {
     const struct page *page = flow->page;
@@ -375,9 +376,14 @@ static enum status flow_begin(struct flow *flow, struct error *error)
     if (status == STATUS_OK)
         status = clipping_begin(page->run, &page->output_conversion, 1, &flow->clipped, error);
     if (status == STATUS_OK && !page->run->prebuilt) {
+        /* Compile all programs of the page together, as GPU drivers compile several at once. A failure to
+         * compile is reported by the first launch. */
         const struct page *whole = page->analysed_page ? page->analysed_page : page;
-        status = prebuild_programs(whole->plan, page->run, &whole->input_conversion,
-                                   &whole->output_conversion, error);
+        struct dry_run_memory ignored;
+        status = slice_dry_run(whole->plan, page->run, &whole->input_conversion, &whole->output_conversion, 0,
+                               true, &ignored, error);
+        if (status == STATUS_OK)
+            programs_build(page->run->device);
     }
     page->run->prebuilt = true;
     return status;

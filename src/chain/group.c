@@ -9,7 +9,6 @@
 #include "device/event_log.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Limits of a group, from measurements (docs/performance.md): time of a group over the time of its images one

@@ -168,13 +168,6 @@ void plan_set_slice(struct plan *plan, int slice_rows)
     plan->headroom = plan->slices > 1 && plan_has_large_halo(plan) ? 1.01 : (double)most / first;
 }
 
-void plan_set_part(struct plan *plan, struct interval part)
-{
-    const int rows = part.end - part.begin;
-    plan->output_rows = part;
-    plan_set_slice(plan, plan->slice_rows < rows ? plan->slice_rows : rows);
-}
-
 /* Returns the map from positions in the step's output to positions in its input: the stage's own, or a
  * scaling by the ratio of the sizes. If the output has the input's size times a power of two, rounded up, as
  * after --scale, the scaling is by that power: the ratio of rounded sizes would shift the last pixels. */
@@ -235,12 +228,6 @@ struct affine plan_inverse_map(const struct plan *plan)
         all = affine_then(&one, &all);
     }
     return all;
-}
-
-void plan_set_images(struct plan *plan, int images)
-{
-    for (size_t i = 0; i <= plan->chain->count; i++)
-        plan->shapes[i].images = images;
 }
 
 /* Returns the number of samples of an image. */

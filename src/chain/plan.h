@@ -77,9 +77,6 @@ void plan_analysis(const struct plan *plan, size_t step, struct chain *chain, st
 /* Sets the rows of a slice, and all members that depend on it. */
 void plan_set_slice(struct plan *plan, int slice_rows);
 
-/* Restricts the plan to some output rows, in slices of at most the present number of rows. */
-void plan_set_part(struct plan *plan, struct interval part);
-
 /* True if a slice with these rows (plan_rows) needs larger planes than were allocated for the slices before
  * it, so that their memory should be freed. *most is the most rows that entered the stages so far, 0 before
  * the first slice; updated. */
@@ -92,9 +89,6 @@ bool plan_only_moves(const struct plan *plan);
 /* Returns the map from output to input positions of the whole chain (`inverse_map` of engine/stage.h). Stages
  * with new_geometry count as the identity. */
 struct affine plan_inverse_map(const struct plan *plan);
-
-/* Sets the number of images of a group in all shapes. */
-void plan_set_images(struct plan *plan, int images);
 
 /* Returns the factor 2, 4 or 8 by which the reader may reduce the picture, or 1. The first stage that reads
  * pixels must accept it (reads_reduced), and the reduced picture must have twice the size of that stage's

@@ -8,7 +8,6 @@
 
 #include "chain/coefficients.h"
 #include "device/event_log.h"
-#include "device/program.h"
 
 #include <string.h>
 
@@ -286,15 +285,5 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
     *result = (struct dry_run_memory){dry.pool.peak, dry.pool.largest};
     run_free_analysis_results(&dry);
     run_free(&dry);
-    return status;
-}
-
-enum status prebuild_programs(const struct plan *plan, struct run *run, const struct conversion *from,
-                              const struct conversion *to, struct error *error)
-{
-    struct dry_run_memory ignored;
-    enum status status = slice_dry_run(plan, run, from, to, 0, true, &ignored, error);
-    if (status == STATUS_OK)
-        programs_build(run->device);
     return status;
 }

@@ -61,9 +61,4 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
                           const struct conversion *to, int slices, bool adds_programs,
                           struct dry_run_memory *result, struct error *error);
 
-/* Compiles all programs of a plan together, as GPU drivers compile several programs at once. A failure to
- * compile is reported by the first launch. */
-enum status prebuild_programs(const struct plan *plan, struct run *run, const struct conversion *from,
-                              const struct conversion *to, struct error *error);
-
 #endif

@@ -175,9 +175,12 @@ static enum status tap_next_page(void *context, struct image_info *info, bool *m
 static enum status run_piece(struct page_tap *tap, struct error *error)
 {
     const double since = clock_seconds();
+    const struct interval out = tap->pieces[tap->current].out;
+    const int rows = out.end - out.begin;
     struct plan part = tap->plan;
     struct page page = *tap->page;
-    plan_set_part(&part, tap->pieces[tap->current].out);
+    part.output_rows = out;
+    plan_set_slice(&part, part.slice_rows < rows ? part.slice_rows : rows);
     page.run = &tap->verifier->run;
     page.plan = &part;
     page.output_conversion.counts_clipping = false;

@@ -8,8 +8,6 @@
 #include "image/difference.h"
 #include "image/reader.h"
 
-#include <stdio.h>
-
 /* One of the two pictures. */
 struct side {
     const char *name;

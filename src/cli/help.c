@@ -30,8 +30,8 @@ static void write_examples(FILE *file, const struct example *examples)
         fprintf(file, "  %s\n      %s\n", example->command, example->shows);
 }
 
-/* Groups of stages, in the order of the help. Each name has a blank on both sides, for strstr. Stages in no
- * group come last. */
+/* Groups of stages, in the order of the help. Each name has a blank on both sides, for strstr. The last group
+ * has all other stages. */
 static const struct {
     const char *title, *names;
 } groups[] = {
@@ -41,35 +41,28 @@ static const struct {
     {"Colour", " profile gray levels local-contrast threshold invert negative minus over "},
     {"Many into one", " stack "},
     {"Wavelets", " wavelet mosaic gain shrink inverse-wavelet "},
+    {"More", NULL},
 };
-
-enum { GROUPS = sizeof groups / sizeof groups[0] };
-
-/* Returns the title of a group; GROUPS is the last one. */
-static const char *group_title(size_t index)
-{
-    return index < GROUPS ? groups[index].title : "More";
-}
 
 const char *stage_group(const struct stage *stage)
 {
     struct description name = {""};
     size_t i = 0;
     text_append(name.text, sizeof name.text, " %s ", stage->name);
-    while (i < GROUPS && strstr(groups[i].names, name.text) == NULL)
+    while (groups[i].names != NULL && strstr(groups[i].names, name.text) == NULL)
         i++;
-    return group_title(i);
+    return groups[i].title;
 }
 
 static void write_stages(FILE *file)
 {
-    for (size_t i = 0; i <= GROUPS; i++) {
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         bool begun = false; /* the title was written */
         for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
-            if (stage_group(*stage) != group_title(i))
+            if (stage_group(*stage) != groups[i].title)
                 continue;
             if (!begun)
-                fprintf(file, "%s:\n", group_title(i));
+                fprintf(file, "%s:\n", groups[i].title);
             begun = true;
             wrap_entry(file, describe_stage(*stage).text, (*stage)->brief);
         }

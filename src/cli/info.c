@@ -46,23 +46,6 @@ struct file_info {
     const struct page_measures *measured; /* NULL also for coefficients and complex samples */
 };
 
-/* Describes an open file, without colour space and measurements. A damaged coefficient file is described as a
- * TIFF. */
-static struct file_info inspect(const struct job *job, struct reader *reader)
-{
-    struct error ignored;
-    const struct image_info *info = reader_info(reader);
-    const struct format *format = reader_format(reader);
-    struct file_info facts = {.name = job_input_name(job),
-                              .info = info,
-                              .format = format,
-                              .compression = info->coding[0] != '\0' ? info->coding : NULL,
-                              .pages = reader_page_count(reader)};
-    facts.is_pyramid =
-        coefficients_recognise(info) && coefficients_read(info, &facts.pyramid, &ignored) == STATUS_OK;
-    return facts;
-}
-
 const char *channel_layout_name(const struct image_info *info)
 {
     static const char *const names[] = {"gray", "gray and another", "RGB", "RGB and another"};
@@ -469,11 +452,18 @@ static enum status write_file_info(const struct command *command, const struct j
         reader_close(reader);
         return status;
     }
-    struct file_info facts = inspect(job, reader);
-    if (facts.info->video.parts < 2)
-        colour_space_of_file(&facts.info->metadata, facts.info->channels - facts.info->alpha, &facts.space,
-                             &ignored);
-    facts.noise = settings->measure ? &result->noise : NULL;
+    const struct image_info *info = reader_info(reader);
+    struct file_info facts = {.name = job_input_name(job),
+                              .info = info,
+                              .format = reader_format(reader),
+                              .compression = info->coding[0] != '\0' ? info->coding : NULL,
+                              .pages = reader_page_count(reader),
+                              .noise = settings->measure ? &result->noise : NULL};
+    /* A damaged coefficient file is described as a TIFF. */
+    facts.is_pyramid =
+        coefficients_recognise(info) && coefficients_read(info, &facts.pyramid, &ignored) == STATUS_OK;
+    if (info->video.parts < 2)
+        colour_space_of_file(&info->metadata, info->channels - info->alpha, &facts.space, &ignored);
     facts.measured = is_measured && !facts.is_pyramid ? &measured : NULL;
     if (facts.measured)
         status = info_find_noise(finder, command, job, reader, result, error);

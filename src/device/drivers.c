@@ -111,8 +111,6 @@ bool drivers_load_only(const char *library)
 
 /* ---------------------------------------------------------------- confined processes */
 
-enum { ALL_RIGHTS = CONFINE_READ | CONFINE_WRITE | CONFINE_CREATE };
-
 /* Directories in which drivers cache compiled kernels. */
 static const struct {
     const char *library;   /* part of the driver's file name */
@@ -165,7 +163,7 @@ static void allow_library(void *context, const char *library)
         if (cache) {
             try_folders_above(cache); /* climg's own, too, if the path contains it */
             mkdir(cache, 0700);
-            confine_allow(cache, ALL_RIGHTS);
+            confine_allow(cache, CONFINE_ALL);
         }
         free(cache);
     }
@@ -186,11 +184,11 @@ void drivers_allow(const struct environment *environment)
     if (own && environment->stores_programs)
         try_folders_above(own);
     if (own)
-        confine_allow(own, ALL_RIGHTS);
+        confine_allow(own, CONFINE_ALL);
     free(own);
     const char *pocl = getenv("POCL_CACHE_DIR");
     if (pocl)
-        confine_allow(pocl, ALL_RIGHTS);
+        confine_allow(pocl, CONFINE_ALL);
     allow_joined(environment->system_cache, "climg", CONFINE_READ);
 
     /* Allow the loader, its list of drivers, and the drivers. */

@@ -8,7 +8,6 @@
 #include "base/timing.h"
 #include "device/device.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
 #include "base/timing.h"
 
 #include <CL/cl.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 struct device;

@@ -14,8 +14,6 @@
 #include "device/event_log.h"
 #include "device/program.h"
 
-#include <string.h>
-
 /* Seconds. A longer enqueue is timed as compilation: PoCL generates native code for a work-group size at the
  * first launch. */
 static const double COMPILING_ENQUEUE = 5e-3;

@@ -10,8 +10,6 @@
 
 #include "device/device.h"
 
-#include <stdint.h>
-
 /* Kinds of device memory; struct planes has their layouts. */
 enum memory { MEMORY_BUFFER, MEMORY_IMAGE };
 

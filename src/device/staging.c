@@ -15,7 +15,6 @@
 #include "device/event_log.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Fails with the code of an OpenCL call; `what` names the operation: "mapping". */
 static enum status staging_failed(const struct staging *staging, const char *what, cl_int code,

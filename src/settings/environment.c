@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FIELD(name) .offset = offsetof(struct environment, name)
 

@@ -54,19 +54,6 @@ static enum status read_array(const char *text, struct shard *shard, struct erro
     return STATUS_OK;
 }
 
-/* Reads the shard from the variables of a task of srun, whose numbers begin at 0. Keeps the N of "auto/N". */
-static enum status read_step(const char *text, struct shard *shard, struct error *error)
-{
-    long long task, tasks;
-    if (!read_variable("SLURM_PROCID", &task) || !read_variable("SLURM_STEP_NUM_TASKS", &tasks) || task < 0 ||
-        task == INT_MAX)
-        return shard_reject(text, "SLURM_PROCID or SLURM_STEP_NUM_TASKS is not a number", error);
-    shard->index = (int)task + 1;
-    if (shard->count == 0)
-        shard->count = (int)tasks;
-    return STATUS_OK;
-}
-
 /* Parses a number from 1 to `most`. */
 static bool parse_number(struct word word, long long most, int *number)
 {
@@ -98,12 +85,18 @@ enum status shard_parse(const char *text, struct shard *shard, struct error *err
         return shard_reject(text, form, error);
     if (!is_automatic)
         return parse_number(index, shard->count, &shard->index) ? STATUS_OK : shard_reject(text, form, error);
-    enum status status;
-    if (getenv("SLURM_ARRAY_TASK_ID"))
+    enum status status = STATUS_OK;
+    if (getenv("SLURM_ARRAY_TASK_ID")) {
         status = read_array(text, shard, error);
-    else if (getenv("SLURM_STEP_NUM_TASKS"))
-        status = read_step(text, shard, error);
-    else
+    } else if (getenv("SLURM_STEP_NUM_TASKS")) {
+        /* A task of srun, whose numbers begin at 0. Keep the N of "auto/N". */
+        long long task, tasks;
+        if (!read_variable("SLURM_PROCID", &task) || !read_variable("SLURM_STEP_NUM_TASKS", &tasks) ||
+            task < 0 || task == INT_MAX)
+            return shard_reject(text, "SLURM_PROCID or SLURM_STEP_NUM_TASKS is not a number", error);
+        shard->index = (int)task + 1;
+        shard->count = shard->count > 0 ? shard->count : (int)tasks;
+    } else
         return shard_reject(
             text,
             "there is no Slurm array (SLURM_ARRAY_TASK_ID) and no task of srun (SLURM_STEP_NUM_TASKS); use "
