@@ -181,23 +181,9 @@ static void end_event(struct json_writer *out)
     fputc('\n', out->out);
 }
 
-/* Writes an interval. Times count from `began`. */
-static void write_event(struct json_writer *out, const struct timing_event *event, double began)
-{
-    enum { DIGITS = 15 }; /* significant digits: nanoseconds of up to ten days */
-    char name[128], slice[24] = "";
-    if (event->slice >= 0)
-        snprintf(slice, sizeof slice, ", slice %d", event->slice);
-    snprintf(name, sizeof name, "%s%s%s%s", event->owner ? event->owner : "", event->owner ? ": " : "",
-             event->name, slice);
-    begin_event(out, name, "X", phase_rows[event->phase]);
-    json_put_number(out, "ts", round(1e9 * (event->begin - began)) / 1e3, DIGITS);
-    json_put_number(out, "dur", round(1e9 * (event->end - event->begin)) / 1e3, DIGITS);
-    end_event(out);
-}
-
 enum status timing_write_trace(struct timing *timing, const char *path, struct error *error)
 {
+    enum { DIGITS = 15 }; /* significant digits: nanoseconds of up to ten days */
     FILE *file = aux_open(path, "the trace", error);
     if (!file)
         return STATUS_FAILED;
@@ -222,8 +208,19 @@ enum status timing_write_trace(struct timing *timing, const char *path, struct e
         end_event(&out);
     }
 
-    for (size_t i = 0; i < timing->event_count; i++)
-        write_event(&out, &timing->events[i], timing->began);
+    /* Write the intervals. */
+    for (size_t i = 0; i < timing->event_count; i++) {
+        const struct timing_event *event = &timing->events[i];
+        char name[128], slice[24] = "";
+        if (event->slice >= 0)
+            snprintf(slice, sizeof slice, ", slice %d", event->slice);
+        snprintf(name, sizeof name, "%s%s%s%s", event->owner ? event->owner : "", event->owner ? ": " : "",
+                 event->name, slice);
+        begin_event(&out, name, "X", phase_rows[event->phase]);
+        json_put_number(&out, "ts", round(1e9 * (event->begin - timing->began)) / 1e3, DIGITS);
+        json_put_number(&out, "dur", round(1e9 * (event->end - event->begin)) / 1e3, DIGITS);
+        end_event(&out);
+    }
     json_end(&out, ']');
     fputc('\n', file);
     enum status status = aux_close(file, path, "the trace", error);

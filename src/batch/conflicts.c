@@ -275,21 +275,6 @@ static bool is_one_name(const struct file_identity *first, const struct file_ide
     return same;
 }
 
-/* Adds an output to set->folded. Fails if another output differs only in case and the folder does not
- * distinguish that. */
-static enum status add_folded(struct claim_set *set, const struct claim *claim, struct error *error)
-{
-    const struct claim *earlier;
-    if (claim_add(set, &set->folded, compare_folded, claim, &earlier, error) != STATUS_OK)
-        return STATUS_FAILED;
-    if (!earlier || !is_one_name(&earlier->identity, &claim->identity))
-        return STATUS_OK;
-    return fail(error, STATUS_USAGE,
-                "%s and %s would both become %s, as this folder does not distinguish upper and lower case; "
-                "rename one, or use two output folders",
-                earlier->output->input, claim->output->input, claim->output->output);
-}
-
 /* ---------------------------------------------------------------- filling the set */
 
 /* Adds a file that is read. Several readers are no conflict. */
@@ -346,8 +331,18 @@ static enum status add_written(struct claim_set *set, const char *path, struct c
     }
     if (earlier && (status = check_claims(set, &claim, earlier, error)) != STATUS_OK)
         return status;
-    if (claim.output && folding_locale && (status = add_folded(set, &claim, error)) != STATUS_OK)
-        return status;
+
+    /* Add an output's name without case. */
+    if (claim.output && folding_locale) {
+        status = claim_add(set, &set->folded, compare_folded, &claim, &earlier, error);
+        if (status == STATUS_OK && earlier && is_one_name(&earlier->identity, &claim.identity))
+            status = fail(error, STATUS_USAGE,
+                          "%s and %s would both become %s, as this folder does not distinguish upper and "
+                          "lower case; rename one, or use two output folders",
+                          earlier->output->input, claim.output->input, claim.output->output);
+        if (status != STATUS_OK)
+            return status;
+    }
 
     /* Add the inode. Two outputs may be hard links to one file, as a rename replaces one name. An output may
      * also be an input if that is a pipe or device, which is not replaced. */

@@ -331,19 +331,6 @@ struct names {
     char name[PATH_MAX]; /* the current name */
 };
 
-/* Removes the CR at the end of a line, and the byte order mark of UTF-8 at the start of the list, which
- * Windows editors write. Does nothing if a file of this name exists. */
-static void drop_windows_marks(struct names *names, size_t length)
-{
-    static const char mark[] = "\xef\xbb\xbf";
-    if (access(names->name, F_OK) == 0)
-        return;
-    if (length > 0 && names->name[length - 1] == '\r')
-        names->name[length - 1] = '\0';
-    if (names->count == 1 && strncmp(names->name, mark, strlen(mark)) == 0)
-        memmove(names->name, names->name + strlen(mark), strlen(names->name + strlen(mark)) + 1);
-}
-
 /* Reads the next line into names->name. Sets *more to false at the end of the list. Fails if the list cannot
  * be read or is too long, and for lines that are no names. */
 static enum status next_name(struct names *names, bool *more, struct error *error)
@@ -367,8 +354,16 @@ static enum status next_name(struct names *names, bool *more, struct error *erro
     names->name[length] = '\0';
     if (ferror(names->file))
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
-    if (names->separator != '\0')
-        drop_windows_marks(names, length);
+
+    /* Unless a file of this name exists, remove the CR at the end of a line, and the byte order mark of UTF-8
+     * at the start of the list, which Windows editors write. */
+    if (names->separator != '\0' && access(names->name, F_OK) != 0) {
+        static const char mark[] = "\xef\xbb\xbf";
+        if (length > 0 && names->name[length - 1] == '\r')
+            names->name[length - 1] = '\0';
+        if (names->count == 1 && strncmp(names->name, mark, strlen(mark)) == 0)
+            memmove(names->name, names->name + strlen(mark), strlen(names->name + strlen(mark)) + 1);
+    }
     return names->count <= MAX_NAMES
                ? STATUS_OK
                : fail(error, STATUS_FAILED, "more than %d names; split the list", MAX_NAMES);

@@ -19,7 +19,6 @@
 #include "batch/group.h"
 #include "batch/stack.h"
 #include "batch/worker.h"
-#include "device/choose.h"
 #include "image/output/output.h"
 
 #include <math.h>
@@ -268,27 +267,19 @@ static enum status choose_devices(struct worker_pool *pool, const struct setting
     /* A missing input may be a misspelled folder: the message shall be about the input, not about --device.
      */
     const bool has_several = list->several || (list->count > 0 && list->jobs[0].stat_errno != 0);
-    int *numbers = NULL;
+    int numbers[MAX_DEVICES];
     enum status status = STATUS_OK;
     pool->device_count = 1;
     if (!all && !strchr(settings->device, ','))
         return STATUS_OK;
     if (has_several || !all)
-        status = device_resolve_list(settings->device, &settings->environment, &numbers, &pool->device_count,
+        status = device_resolve_list(settings->device, &settings->environment, numbers, &pool->device_count,
                                      error);
-    if (status == STATUS_OK && !has_several && (all || pool->device_count > 1)) {
-        free(numbers);
+    if (status == STATUS_OK && !has_several && (all || pool->device_count > 1))
         return fail(error, STATUS_USAGE, "--device %s is for several files; a single file needs one device",
                     settings->device);
-    }
-    if (status == STATUS_OK)
-        pool->names =
-            allocate_zeroed((size_t)pool->device_count, sizeof *pool->names, "the list of devices", error);
-    if (status == STATUS_OK && !pool->names)
-        status = STATUS_FAILED;
     for (int i = 0; status == STATUS_OK && i < pool->device_count; i++)
         snprintf(pool->names[i], sizeof pool->names[i], "%d", numbers[i]);
-    free(numbers);
     return status;
 }
 
@@ -333,11 +324,8 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
     const int count = worker_pool_choose_count(pool, settings), jobs = settings_threads(settings);
     pool->device_count = pool->device_count < count ? pool->device_count : count;
     pool->working_devices = pool->device_count;
-    pool->is_dropped = allocate_zeroed((size_t)count, sizeof *pool->is_dropped, "the list of devices", error);
     pool->threads = allocate_zeroed((size_t)count, sizeof *pool->threads, "the workers", error);
-    // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
-    pool->leaders = allocate_zeroed((size_t)count, sizeof *pool->leaders, "the workers", error);
-    if (!pool->is_dropped || !pool->threads || !pool->leaders)
+    if (!pool->threads)
         return STATUS_FAILED;
     pool->worker_count = count;
 
@@ -349,7 +337,7 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
         thread->pool = pool;
         pool->leaders[device] = leader;
         worker_init(worker, &pool->context, leader == worker ? NULL : leader,
-                    pool->names ? pool->names[device] : settings->device);
+                    pool->names[device][0] ? pool->names[device] : settings->device);
         worker->share.threads = jobs > count ? jobs / count : 1;
         /* Rounded up, as 0 means no limit. */
         const uint64_t memory = settings->memory_limit, workers = (uint64_t)count;
@@ -372,8 +360,5 @@ void worker_pool_close(struct worker_pool *pool)
     for (int i = pool->worker_count - 1; i >= 0; i--)
         worker_close(&pool->threads[i].worker);
     free(pool->threads);
-    free(pool->leaders);
-    free(pool->is_dropped);
-    free(pool->names);
     pthread_mutex_destroy(&pool->lock);
 }

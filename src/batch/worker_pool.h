@@ -10,6 +10,7 @@
 #include "batch/files.h"
 #include "batch/report.h"
 #include "batch/worker.h"
+#include "device/choose.h"
 
 struct pool_thread;
 
@@ -18,18 +19,18 @@ struct worker_pool {
     struct worker_context context; /* shared by all workers */
     const struct job_list *list;
     int device_count;
-    char (*names)[12]; /* values of --device, one for each device; NULL: the command's value */
+    char names[MAX_DEVICES][12]; /* values of --device, one for each device; "": the command's value */
     int worker_count;
     struct pool_thread *threads;
-    struct worker **leaders; /* by device: the first worker on it */
-    bool is_alone;           /* the other threads have ended; one worker at a time does the deferred jobs */
+    struct worker *leaders[MAX_DEVICES]; /* by device: the first worker on it */
+    bool is_alone; /* the other threads have ended; one worker at a time does the deferred jobs */
 
     pthread_mutex_t lock; /* protects the following fields, and most of *results */
     struct results *results;
-    size_t next;         /* index of the first job that is not taken yet */
-    size_t deferred;     /* number of jobs to be done at the end, whose is_deferred is true */
-    int working_devices; /* number of devices that were not dropped */
-    bool *is_dropped;    /* by device: it failed and is no longer used */
+    size_t next;                  /* index of the first job that is not taken yet */
+    size_t deferred;              /* number of jobs to be done at the end, whose is_deferred is true */
+    int working_devices;          /* number of devices that were not dropped */
+    bool is_dropped[MAX_DEVICES]; /* by device: it failed and is no longer used */
 };
 
 /* Decides the number of workers, their devices, and their shares of memory. Worker i uses device i % devices.

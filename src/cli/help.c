@@ -69,21 +69,18 @@ static void write_stages(FILE *file)
     }
 }
 
-/* Writes the introduction: twelve lines of text, which fit on a screen together with the command before. */
-static void write_first_words(FILE *file)
-{
-    fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n"
-          "  climg photo.jpg --denoise clean.jpg            remove the noise of a photo\n"
-          "  climg photo.jpg --resize 1600x web.jpg         make it 1600 pixels wide\n"
-          "  climg scan.tif --rotate 2,crop=inside a.png    straighten a scan, trim corners\n"
-          "  climg in.png --wavelet --mosaic=gain=4 w.png   see its wavelet transform\n"
-          "  climg -r photos/ --sharpen 0.5 sharper/        every picture of a folder\n\n"
-          "Stages run in the order written, on the device expected to finish first.\n"
-          "climg --help=all    every stage and option\n"
-          "climg --help=blur   one stage or option, with examples (man climg: the manual)\n"
-          "Tutorial, recipes:  /usr/local/share/doc/climg, or /usr/share/doc/climg\n",
-          file);
-}
+/* The introduction: twelve lines, which fit on a screen together with the command before. */
+static const char introduction[] =
+    "Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n"
+    "  climg photo.jpg --denoise clean.jpg            remove the noise of a photo\n"
+    "  climg photo.jpg --resize 1600x web.jpg         make it 1600 pixels wide\n"
+    "  climg scan.tif --rotate 2,crop=inside a.png    straighten a scan, trim corners\n"
+    "  climg in.png --wavelet --mosaic=gain=4 w.png   see its wavelet transform\n"
+    "  climg -r photos/ --sharpen 0.5 sharper/        every picture of a folder\n\n"
+    "Stages run in the order written, on the device expected to finish first.\n"
+    "climg --help=all    every stage and option\n"
+    "climg --help=blur   one stage or option, with examples (man climg: the manual)\n"
+    "Tutorial, recipes:  /usr/local/share/doc/climg, or /usr/share/doc/climg\n";
 
 /* Writes all stages and options, for --help=all. */
 static void write_overview(FILE *file)
@@ -189,7 +186,7 @@ enum status help_write(FILE *file, const struct settings *settings, struct error
     else if (settings->help != NULL && settings->help[0] != '\0')
         status = write_topic(file, settings->help, error);
     else if (settings->help != NULL)
-        write_first_words(file);
+        fputs(introduction, file);
     else if (settings->version)
         write_version(file);
     else if (settings->complete != NULL)

@@ -116,21 +116,15 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     return status;
 }
 
-/* True if the option is --help and the next argument its topic: a stage, an option, or any other word, such
- * as blurr, that is not the name of an existing file. */
-static bool is_help_topic(const struct parser *parser, const struct option *option)
-{
-    const char *topic = parser->next < parser->argc ? parser->argv[parser->next] : "";
-    return strcmp(option->name, "help") == 0 && topic[0] != '\0' && topic[0] != '-' &&
-           (stage_find(topic) != NULL || global_find(topic) != NULL || access(topic, F_OK) != 0);
-}
-
 /* Sets a global option. Its value is `attached`, or the next argument if the option needs one. */
 static enum status set_global(struct parser *parser, const struct option *option, const char *what,
                               const char *attached, struct error *error)
 {
-    const char *value = attached;
-    if (value == NULL && is_help_topic(parser, option)) {
+    const char *value = attached, *next = parser->next < parser->argc ? parser->argv[parser->next] : "";
+    /* The argument after --help is its topic: a stage, an option, or any other word, such as blurr, that is
+     * not the name of an existing file. */
+    if (value == NULL && strcmp(option->name, "help") == 0 && next[0] != '\0' && next[0] != '-' &&
+        (stage_find(next) != NULL || global_find(next) != NULL || access(next, F_OK) != 0)) {
         value = parser->argv[parser->next++];
     } else if (value == NULL && option->optional) {
         value = option->implied;

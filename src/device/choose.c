@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PLATFORMS = 16, MAX_DEVICES = 64 };
+enum { MAX_PLATFORMS = 16 };
 
 /* All devices, by their number in --list-devices. 77 kB, on the stack. */
 struct device_table {
@@ -241,23 +241,6 @@ static int match_device(const struct device_table *table, const char *name)
     return best_index(table, fits);
 }
 
-/* Fails, as OpenCL has no platform. clGetPlatformIDs does not return the cause, so the message is based on
- * errno (`code`) or the last error of dlopen (`loading`, may be NULL). */
-static enum status fail_no_platform(int code, const char *loading, struct error *error)
-{
-    if (code == EMFILE || code == ENFILE)
-        return fail(error, STATUS_FAILED, "cannot open the OpenCL driver: %s; raise the limit (ulimit -n)",
-                    strerror(code));
-    if (loading)
-        return fail(
-            error, STATUS_FAILED,
-            "cannot load the OpenCL driver: %s; check that it is installed and that `clinfo -l` lists it%s",
-            loading, strstr(loading, "failed to map") ? ", or allow climg more memory (ulimit -v)" : "");
-    return fail(error, STATUS_FAILED,
-                "no OpenCL platform found; install a driver (such as pocl-opencl-icd for the CPU) and check "
-                "that `clinfo -l` lists it");
-}
-
 /* Finds all devices of the loaded drivers, in the order of their numbers. */
 static enum status find_devices(struct device_table *table, const struct environment *environment,
                                 struct error *error)
@@ -277,8 +260,22 @@ static enum status find_devices(struct device_table *table, const struct environ
     /* Without this check "auto" would silently use another device if a driver cannot start. */
     if (confine_is_on() && !startup.cpu_only && drivers_check(environment, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (code != CL_SUCCESS || found == 0)
-        return fail_no_platform(cause, failure ? loading : NULL, error);
+
+    /* clGetPlatformIDs does not return why there is no platform, so the message is based on errno or the last
+     * error of dlopen. */
+    const bool is_missing = code != CL_SUCCESS || found == 0;
+    if (is_missing && (cause == EMFILE || cause == ENFILE))
+        return fail(error, STATUS_FAILED, "cannot open the OpenCL driver: %s; raise the limit (ulimit -n)",
+                    strerror(cause));
+    if (is_missing && failure)
+        return fail(
+            error, STATUS_FAILED,
+            "cannot load the OpenCL driver: %s; check that it is installed and that `clinfo -l` lists it%s",
+            loading, strstr(loading, "failed to map") ? ", or allow climg more memory (ulimit -v)" : "");
+    if (is_missing)
+        return fail(error, STATUS_FAILED,
+                    "no OpenCL platform found; install a driver (such as pocl-opencl-icd for the CPU) and "
+                    "check that `clinfo -l` lists it");
     for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
         add_platform(table, environment, platforms[i]);
     if (table->count == 0)
@@ -353,17 +350,33 @@ enum status device_choose(const char *name, const struct environment *environmen
     return STATUS_OK;
 }
 
-/* Resolves names that are separated by commas, in their order. */
-static enum status list_named(const struct device_table *table, const char *name, int *numbers, int *count,
-                              struct error *error)
+enum status device_resolve_list(const char *name, const struct environment *environment,
+                                int numbers[MAX_DEVICES], int *count, struct error *error)
 {
+    struct device_table table;
+    *count = 0;
+    if (find_devices(&table, environment, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (strcasecmp(name, "all") == 0) {
+        for (int i = 0; i < table.count; i++)
+            if (device_rank(&table.entries[i]) == device_rank(&table.entries[best_index(&table, NULL)]))
+                numbers[(*count)++] = i;
+        return STATUS_OK;
+    }
+    /* Try the whole name first: a device's name may contain a comma. */
+    const int whole = match_device(&table, name);
+    if (whole >= 0) {
+        numbers[(*count)++] = whole;
+        return STATUS_OK;
+    }
+    /* Resolve the names between commas, in their order. */
     char one[256]; /* bytes: device names are not longer */
     struct word word;
     for (const char *cursor = name; text_next_word(&cursor, ',', &word);) {
         if (word.length == 0)
             return fail(error, STATUS_USAGE, "--device %s: an empty name is in it", name);
         snprintf(one, sizeof one, "%.*s", (int)word.length, word.start);
-        const int index = match_device(table, one);
+        const int index = match_device(&table, one);
         if (index < 0)
             return fail_no_device(one, error);
         for (int i = 0; i < *count; i++)
@@ -371,31 +384,6 @@ static enum status list_named(const struct device_table *table, const char *name
                 return fail(error, STATUS_USAGE, "--device %s: device %d is in it twice", name, index);
         numbers[(*count)++] = index;
     }
-    return STATUS_OK;
-}
-
-enum status device_resolve_list(const char *name, const struct environment *environment, int **numbers,
-                                int *count, struct error *error)
-{
-    struct device_table table;
-    *count = 0;
-    *numbers = NULL;
-    if (find_devices(&table, environment, error) != STATUS_OK)
-        return STATUS_FAILED;
-    *numbers = allocate_zeroed((size_t)table.count, sizeof **numbers, "the list of devices", error);
-    if (!*numbers)
-        return STATUS_FAILED;
-    if (strcasecmp(name, "all") == 0) {
-        for (int i = 0; i < table.count; i++)
-            if (device_rank(&table.entries[i]) == device_rank(&table.entries[best_index(&table, NULL)]))
-                (*numbers)[(*count)++] = i;
-        return STATUS_OK;
-    }
-    /* Try the whole name first: a device's name may contain a comma. */
-    const int whole = match_device(&table, name);
-    if (whole < 0)
-        return list_named(&table, name, *numbers, count, error);
-    (*numbers)[(*count)++] = whole;
     return STATUS_OK;
 }
 

@@ -12,6 +12,8 @@
 #include "device/device.h"
 #include "settings/settings.h"
 
+enum { MAX_DEVICES = 64 }; /* of all drivers */
+
 /* True if device_select_drivers needs to know the work, as several drivers are installed. Computing the work
  * opens an input, which the caller can save otherwise. */
 bool device_needs_workload(const struct settings *settings);
@@ -30,10 +32,10 @@ enum status device_choose(const char *name, const struct environment *environmen
                           struct error *error);
 
 /* Resolves a list of names of device_choose, separated by commas, or "all", which means every GPU, or every
- * CPU if there is no GPU: a CPU next to a GPU would finish its share last. *numbers receives the devices'
- * numbers in the list that --list-devices prints; the caller frees it. */
-enum status device_resolve_list(const char *name, const struct environment *environment, int **numbers,
-                                int *count, struct error *error);
+ * CPU if there is no GPU: a CPU next to a GPU would finish its share last. `numbers` receives the devices'
+ * numbers in the list that --list-devices prints. */
+enum status device_resolve_list(const char *name, const struct environment *environment,
+                                int numbers[MAX_DEVICES], int *count, struct error *error);
 
 /* Prints --list-devices: numbers, names, limits, and the device that "auto" uses for large work, with
  * the reason. `json`: as an array of objects. */

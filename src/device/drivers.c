@@ -22,21 +22,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Finds the directory of .icd files: etc/OpenCL/vendors of the Conda environment that contains the loader, or
- * else /etc/OpenCL/vendors. */
-static void find_icd_directory(char directory[PATH_MAX])
-{
-    Dl_info loader;
-    if (dladdr((void *)(uintptr_t)clGetPlatformIDs, &loader) != 0) {
-        const char *name = strrchr(loader.dli_fname, '/');
-        snprintf(directory, PATH_MAX, "%.*s/../etc/OpenCL/vendors", name ? (int)(name - loader.dli_fname) : 0,
-                 loader.dli_fname);
-        if (is_folder(directory))
-            return;
-    }
-    strcpy(directory, "/etc/OpenCL/vendors");
-}
-
 /* True for the name of an .icd file, for scandir. */
 static int is_icd(const struct dirent *entry)
 {
@@ -63,11 +48,16 @@ static void each_library(const struct environment *environment,
             visit(context, library);
     }
 
-    /* Visit the library in the first line of each .icd file. */
-    if (!folder) {
-        find_icd_directory(directory);
-        folder = directory;
+    /* Visit the library in the first line of each .icd file. By default these are in etc/OpenCL/vendors of
+     * the Conda environment that contains the loader, or else in /etc/OpenCL/vendors. */
+    Dl_info loader;
+    if (!folder && dladdr((void *)(uintptr_t)clGetPlatformIDs, &loader) != 0) {
+        const char *slash = strrchr(loader.dli_fname, '/');
+        snprintf(directory, sizeof directory, "%.*s/../etc/OpenCL/vendors",
+                 slash ? (int)(slash - loader.dli_fname) : 0, loader.dli_fname);
+        folder = is_folder(directory) ? directory : NULL;
     }
+    folder = folder ? folder : "/etc/OpenCL/vendors";
     const int count = scandir(folder, &entries, is_icd, alphasort);
     for (int i = 0; i < count; i++) {
         FILE *file = snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name) < PATH_MAX

@@ -159,14 +159,13 @@ static void best_that_is_there_is_taken(void **state)
 static void numbers_are(const char *wanted, enum status expected, const char *text)
 {
     struct error error = {.text = ""};
-    int *numbers, count;
+    int numbers[MAX_DEVICES], count;
     char actual[64] = "";
     assert_int_equal(device_resolve_list(wanted, &environment, &numbers, &count, &error), expected);
     for (int i = 0; expected == STATUS_OK && i < count; i++)
         snprintf(actual + strlen(actual), sizeof actual - strlen(actual), "%s%d", i > 0 ? " " : "",
                  numbers[i]);
     assert_string_equal(expected == STATUS_OK ? actual : error.text, text);
-    free(numbers);
 }
 
 static void several_are_chosen(void **state)
