@@ -79,8 +79,8 @@ static inline bool orientation_swaps_axes(int orientation)
  * both is the top left corner. */
 static inline struct affine orientation_map(int orientation, double width, double height)
 {
-    /* 1 if the stored column (row) falls while the upright coordinate that determines it rises. That is x for
-     * the column and y for the row; for orientations 5 to 8 it is y for the column and x for the row. */
+    /* The stored column is x, or width - x if `right` is 1; the stored row is y, or height - y if `bottom`
+     * is 1. For orientations 5 to 8 x and y are exchanged. */
     const int right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
     const int bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
     const struct affine mirror = {1 - 2 * right, 0, right * width, 0, 1 - 2 * bottom, bottom * height};

@@ -246,11 +246,10 @@ static int compare_folded(const void *a, const void *b)
     return order != 0 ? order : (*left != '\0') - (*right != '\0');
 }
 
-/* True if the folder treats the two names, which are equal without case, as one. Tries it: creates a
- * temporary file in the folder, named after the part of the first name that differs (to the end of the
- * component), and looks for it under the name of the second. For photo.png and phOTO.png it creates
- * .oto.png.climg-…tmp and looks for .OTO.png.climg-…tmp. False if the file cannot be created: then the job
- * fails anyway. */
+/* True if the folder treats two names, which differ in case only, as one. It is tried with a temporary file
+ * whose name has the part from the first letter that differs. For photo.png and phOTO.png the function
+ * creates .oto.png.climg-…tmp and looks for .OTO.png.climg-…tmp. False if the file cannot be created: then
+ * the job fails anyway. */
 static bool is_one_name(const struct file_identity *first, const struct file_identity *second)
 {
     char target[PATH_MAX], other[2 * PATH_MAX], *created = NULL;

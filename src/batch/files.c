@@ -81,7 +81,7 @@ static enum status add_job(struct builder *builder, const char *name, const char
 }
 
 /* Adds a job that fails, for an input that cannot be found or read. The job's name is the path from offset
- * `root`, as in visit; if the path ends there, the last part of the path, with slashes at its end. */
+ * `root`, as in visit. For an argument, whose path ends there, it is the last part of the path. */
 static enum status add_failed_job(struct builder *builder, const char *path, size_t root, int code,
                                   struct error *error)
 {

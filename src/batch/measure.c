@@ -144,8 +144,8 @@ static enum status measure_step(struct job *job, struct worker *worker, size_t i
     struct reader *reader;
     enum status status = measure_open(job, worker, step->stage->name, &reader, error);
     if (status == STATUS_OK) {
-        /* Reduce the picture by 1, 2, 4 or 8, so that its longer side keeps enough pixels. Only for the first
-         * step, not counting the one that turns the page upright. */
+        /* Reduce the picture by 2, 4 or 8, if its longer side keeps enough pixels and no step precedes,
+         * except the one that turns the page upright. */
         const struct image_info *info = reader_info(reader);
         const int longer = (int)(info->width > info->height ? info->width : info->height);
         const int side = measurement->sufficient_side;

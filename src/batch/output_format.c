@@ -20,7 +20,7 @@ enum status output_format_choose(const struct settings *settings, const char *ou
     if (*format)
         return STATUS_OK;
     *format = input;
-    /* Formats of one reader are one family: its member for --depth 1 is PBM. */
+    /* For --depth 1 take a format of the same family, that is, with the same reader: PBM instead of PPM. */
     for (size_t i = 0; settings->depth == DEPTH_OPTION_1 && input && !(*format)->holds.bits && formats[i];
          i++)
         if (formats[i]->reader == input->reader && formats[i]->holds.bits)

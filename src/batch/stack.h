@@ -51,11 +51,12 @@ struct stack {
 enum status stack_make(struct stack *stack, const struct command *command, struct job_list *list,
                        struct error *error);
 
-/* Sets max_workers, and calls chain_prepare_series, after chain_prepare:
+/* Sets max_workers, and calls chain_prepare_series. Call it after chain_prepare.
  *
- *     steps before the merge    with the inputs, but not in a dry run
- *     steps after the merge     without inputs
- *     chain without a merge     with the inputs */
+ *     part of the chain         argument `series` of chain_prepare_series
+ *     steps before the merge    the inputs; not called in a dry run
+ *     steps after the merge     NULL
+ *     chain without a merge     the inputs */
 enum status stack_prepare(struct stack *stack, const struct command *command, const struct job_list *list,
                           struct error *error);
 

@@ -155,7 +155,7 @@ static void *work(void *context)
     struct pool_thread *thread = context;
     struct worker_pool *pool = thread->pool;
     struct job *job = pool_take(thread);
-    /* Its times are those already spent on `job`: a misfit of a group; job_group_begin clears them. */
+    /* Begins with the time already spent on `job`, if that was opened for a group that it did not fit. */
     struct result result = {.group = 1};
     while (job) {
         struct job *misfit = NULL;

@@ -139,7 +139,7 @@ static enum status reject_image(const struct chain *chain, size_t index, struct 
     const char *name = chain->steps[index].stage->name, *image_stage = NULL;
     for (size_t i = 0; i < index; i++) {
         const struct step *step = &chain->steps[i];
-        /* A mosaic of the user is borrowed. insert_mosaics inserted the others for the stage after them. */
+        /* The user's own mosaic is borrowed. Another one was inserted because of the stage after it. */
         const size_t cause = step->borrowed ? i : i + 1;
         if (strcmp(step->stage->name, "mosaic") == 0)
             image_stage = chain->steps[cause].stage->name;

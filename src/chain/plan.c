@@ -144,8 +144,9 @@ bool plan_outgrows(const struct plan *plan, const struct interval *rows, int *mo
 
 void plan_set_slice(struct plan *plan, int slice_rows)
 {
-    int first = 0, most = 0; /* rows that enter the stages: in the first slice, and most in a slice */
-    int previous_end = 0;    /* end of the rows that entered the stages in the previous slice */
+    /* Rows that enter the stages. */
+    int first = 0, most = 0; /* number in the first slice, and largest number in a slice */
+    int previous_end = 0;    /* end of the range in the previous slice */
     plan->slice_rows = slice_rows;
     plan->slices = ceil_div(plan->output_rows.end - plan->output_rows.begin, slice_rows);
     plan->input_rows = plan->overlap_rows = plan->tallest = 0;

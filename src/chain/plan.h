@@ -29,7 +29,7 @@ struct plan {
 
     /* The samples of the files. */
     enum sample_type in, out; /* valid if that end is an image */
-    bool converted;           /* values are not just the samples times a factor: linear light, --range */
+    bool converted;           /* samples become values by a curve or --range, not by a factor alone */
     size_t moved_steps; /* number of first steps that move samples before they become planes: all, 1 or 0.
                          * Unless it is 0, all input samples stay in memory */
     bool opponent_in, opponent_out; /* the first stage reads, the last one writes opponent colours */
@@ -42,8 +42,8 @@ struct plan {
     int input_rows;              /* most input rows that a slice needs */
     int tallest;                 /* most rows of any value in a slice */
     int overlap_rows;            /* most input rows that two neighbouring slices share */
-    /* Factor by which planes of the first slice are allocated too large, as later slices have a halo above,
-     * too. 1.01 with a large halo: then memory is freed and allocated again (plan_outgrows). */
+    /* Factor by which allocations for the first slice are larger than it needs. Later slices have a halo on
+     * both sides, so they need more. 1.01 with a large halo: then plan_outgrows frees memory instead. */
     double headroom;
 };
 

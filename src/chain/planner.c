@@ -118,9 +118,9 @@ static void size_text(char *text, uint64_t bytes)
 static enum status fail_limit(const struct plan *plan, const struct plan_request *request,
                               const struct run *run, const struct memory_need *need, struct error *error)
 {
-    /* Reader and writer use a share of the limit. So raise the limit until it is enough for their larger
-     * shares, too. The reader decodes at most the page ahead: 4 times its size is a generous bound. Without
-     * it the loop would not end with --verify, as the reader's share may then be all that a run has. */
+    /* Reader and writer use a share of the limit, so their memory grows with it. Raise the limit until it is
+     * enough. The loop ends, as the reader's memory has a bound: it decodes at most a page ahead, here
+     * counted four times. */
     const struct shape *in = &plan->shapes[0];
     const uint64_t runs = run->limits.host_halved ? 2 : 1, present = runs * run->limits.host,
                    others = host_bytes(run, need) - writer_bytes(plan, request) - request->reader_memory,

@@ -10,10 +10,10 @@ struct plan_request {
     const struct chain *chain; /* lives as long as the plan */
     struct shape input;        /* of the page */
     enum sample_type in, out;  /* samples of the input and output files */
-    bool converted;            /* see struct plan */
+    bool converted;            /* samples become values by a curve or --range, not by a factor alone */
     uint64_t reader_memory;    /* bytes of the reader */
-    uint64_t reader_limit;     /* bytes: most that the reader decodes ahead, twice at most, in proportion to
-                                * --memory-limit; 0: `reader_memory` does not depend on it */
+    uint64_t reader_limit; /* bytes that the reader may decode ahead, a share of --memory-limit; it uses up
+                            * to twice as many. 0: `reader_memory` does not depend on that limit */
     struct writer_options writer; /* without a format, no bytes are counted for the writer */
     int compression;              /* of the input; the writer may use the same (struct image_info) */
     bool lossless;                /* the input's compression is lossless */

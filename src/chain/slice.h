@@ -32,9 +32,11 @@ struct slice {
 struct slice slice_begin(const struct plan *plan, struct run *run, const struct conversion *from,
                          const struct conversion *to);
 
-/* Enqueues the slice: reads the samples `in`, writes the samples `out` (none in an analysis pass). If the
- * chain begins with a pyramid, it is *pyramid, and slice_run releases its planes. If the chain ends with one,
- * *pyramid receives it, and the caller releases it. `in` is not NULL even then. */
+/* Enqueues the slice: reads the samples `in`, writes the samples `out` (none in an analysis pass).
+ *
+ *     input is a pyramid     *pyramid is the input; slice_run releases its planes. `in` is not used
+ *     output is a pyramid    *pyramid receives the output; the caller releases its planes. `out` is not used
+ */
 enum status slice_run(struct slice *slice, const struct raster *in, const struct raster *out,
                       struct value *pyramid, struct error *error);
 

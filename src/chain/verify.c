@@ -95,8 +95,9 @@ static void free_inputs(struct page_tap *tap, size_t piece)
         input_page_free(&tap->inputs[piece * tap->in_pages + i]);
 }
 
-/* Draws pieces: at most one in each slice, at random. If a slice's share is less than MIN_ROWS, only
- * some slices have one, but at least the last. */
+/* Draws pieces at random, at most one in each slice. A piece has at least MIN_ROWS rows. If the share of a
+ * slice is less, only some slices have a piece, so that the share of the page is right. If no other slice has
+ * one, the last slice has. */
 static enum status draw_pieces(struct page_tap *tap, struct error *error)
 {
     const struct plan *plan = tap->page->plan;

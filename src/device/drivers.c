@@ -206,8 +206,8 @@ void drivers_allow(const struct environment *environment)
     }
 }
 
-/* Describes in *context, a struct error, why this driver cannot start, unless an earlier driver's reason is
- * there. */
+/* Fills in *context, a struct error, if this driver cannot start. Keeps the message about an earlier driver.
+ */
 static void check_library(void *context, const char *library)
 {
     static const char format[] =
