@@ -166,25 +166,33 @@ static void report_check(FILE *file, const struct job *job, const struct result 
     putc('\n', file);
 }
 
-/* Checks all files in parallel, and prints and reports the outcomes in the order of the list. */
-static enum status check_all(struct results *results, const struct job_list *list, FILE *out,
-                             struct error *error)
+enum status check_run(const struct command *command, FILE *out, void (*report_error)(const struct error *),
+                      struct error *error)
 {
-    const struct settings *settings = results->settings;
-    const int processors = settings_threads(settings);
-    const int threads = (size_t)processors < list->count ? processors : (int)list->count;
+    const struct settings *settings = &command->settings;
+    struct job_list list;
+    struct results results;
     struct ordered files = {.count = 0};
+    enum status status = results_begin_reading(&results, &list, command, report_error, error);
+    if (status != STATUS_OK) {
+        job_list_free(&list);
+        return status;
+    }
+
+    /* Check all files in parallel, and print and report the outcomes in the order of the list. */
+    const int processors = settings_threads(settings);
+    const size_t threads = (size_t)processors < list.count ? (size_t)processors : list.count;
     size_t next = 0;
-    enum status status =
-        ordered_open(&files, threads, 2 * (size_t)threads, sizeof(struct check), check_file, error);
+    results.print_line = report_check;
+    if (list.count > 0) /* a shard may be empty */
+        status = ordered_open(&files, (int)threads, 2 * threads, sizeof(struct check), check_file, error);
     while (status == STATUS_OK) {
-        while (next < list->count && !ordered_is_full(&files)) {
+        while (next < list.count && !ordered_is_full(&files)) {
             struct check *slot = ordered_slot(&files, next);
-            *slot = (struct check){.settings = settings,
-                                   .job = &list->jobs[next++],
-                                   .threads = list->count > 1 ? 1 : processors};
-            slot->job->progress = &results->progress;
-            ordered_submit(&files, list->count == 1);
+            *slot = (struct check){
+                .settings = settings, .job = &list.jobs[next++], .threads = list.count > 1 ? 1 : processors};
+            slot->job->progress = &results.progress;
+            ordered_submit(&files, list.count == 1);
         }
         const struct check *done = ordered_oldest(&files);
         if (!done)
@@ -196,25 +204,11 @@ static enum status check_all(struct results *results, const struct job_list *lis
             if (text_flush(out, error) != STATUS_OK && !settings->report)
                 status = STATUS_FAILED;
         }
-        results_add(results, done->job, &done->result);
+        results_add(&results, done->job, &done->result);
         ordered_release(&files);
     }
     ordered_close(&files, NULL);
-    return status;
-}
-
-enum status check_run(const struct command *command, FILE *out, void (*report_error)(const struct error *),
-                      struct error *error)
-{
-    struct job_list list;
-    struct results results;
-    enum status status = results_begin_reading(&results, &list, command, report_error, error);
-    if (status == STATUS_OK) {
-        results.print_line = report_check;
-        if (list.count > 0) /* a shard may be empty */
-            status = check_all(&results, &list, out, error);
-        status = results_end(&results, &list, status, error);
-    }
+    status = results_end(&results, &list, status, error);
     job_list_free(&list);
     return status;
 }

@@ -101,14 +101,6 @@ static void simplify(char *path)
     *to = '\0';
 }
 
-static bool goes_up(const char *path)
-{
-    for (const char *at = path; (at = strstr(at, "..")) != NULL; at += 2)
-        if ((at == path || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
-            return true;
-    return false;
-}
-
 /* Sets *identity to the file's name in the nearest folder that exists. The set owns the path. "-" is stdout.
  * Fails if ".." follows a missing folder: new/../a.png has no identity yet, but becomes a.png as soon as the
  * folder `new` is created. */
@@ -134,8 +126,9 @@ static enum status identify_name(struct claim_set *set, const char *path, struct
     if (length == 0)
         stat(".", &info);
     simplify(target + length);
-    if (goes_up(target + length))
-        return fail(error, STATUS_USAGE, "%s: the folder before \"..\" does not exist", path);
+    for (const char *at = target + length; (at = strstr(at, "..")) != NULL; at += 2)
+        if ((at == target + length || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
+            return fail(error, STATUS_USAGE, "%s: the folder before \"..\" does not exist", path);
     *identity = (struct file_identity){info.st_dev, info.st_ino, target + length, target};
     return STATUS_OK;
 }

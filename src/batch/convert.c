@@ -230,7 +230,7 @@ enum status convert_begin(struct worker *worker, struct job *job, struct error *
 /* A thread that decodes the first rows of a page while the device is opened and the page measured. */
 struct read_ahead {
     struct worker *worker;
-    struct reader *reader; /* until read_ahead_end only this thread decodes with it; others may read its info,
+    struct reader *reader; /* until is_stopped only this thread decodes with it; others may read its info,
                             * and its file by pread */
     size_t limit;          /* bytes of rows to decode */
     pthread_t thread;
@@ -239,7 +239,7 @@ struct read_ahead {
     atomic_bool is_stopped;
 };
 
-/* Callback of reader_prefetch: true until read_ahead_end stops the thread. */
+/* Callback of reader_prefetch: true until is_stopped is set. */
 static bool is_reading_ahead(void *context)
 {
     return !atomic_load(&((struct read_ahead *)context)->is_stopped);
@@ -273,14 +273,6 @@ static void read_ahead_begin(struct read_ahead *ahead, struct worker *worker, co
     ahead->is_device_opening = worker_begin_open(worker);
     ahead->is_running = ahead->is_device_opening &&
                         thread_start(&ahead->thread, read_ahead_thread, ahead, &ignored) == STATUS_OK;
-}
-
-/* Stops the thread and waits until it has ended, about a millisecond. */
-static void read_ahead_end(struct read_ahead *ahead)
-{
-    atomic_store(&ahead->is_stopped, true);
-    if (ahead->is_running)
-        pthread_join(ahead->thread, NULL);
 }
 
 /* Writes the page. Does not re-encode if its pixels only move and the format allows that. Does not use the
@@ -416,7 +408,9 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
         status = worker_open(worker, &result->error);
     else if (ahead.is_device_opening)
         (void)worker_open(worker, &ignored); /* wait: a driver must not be interrupted while it starts */
-    read_ahead_end(&ahead);
+    atomic_store(&ahead.is_stopped, true);   /* the thread ends after about a millisecond */
+    if (ahead.is_running)
+        pthread_join(ahead.thread, NULL);
     for (bool more; status == STATUS_OK;) {
         status = convert_page(worker, job, result);
         /* Free memory that the page did not use; but once per frame, as luma and chroma differ in size. */

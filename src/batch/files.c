@@ -398,19 +398,6 @@ static enum status add_names(struct builder *builder, struct error *error)
 
 /* ---------------------------------------------------------------- the list */
 
-/* Fails for a command such as `climg -r tree/ web/ --resize 800x --in-place`, where web/ probably is the
- * output. */
-static enum status check_in_place(const struct command *command, struct error *error)
-{
-    const char *last = command->input_count > 1 ? command->inputs[command->input_count - 1] : "";
-    if (!command->settings.in_place || command->settings.yes || !path_ends_in_slash(last))
-        return STATUS_OK;
-    return fail(error, STATUS_USAGE,
-                "%s: comes last and ends in a slash, like an output, but with --in-place its files would be "
-                "replaced; leave --in-place out, or leave the slash out",
-                last);
-}
-
 /* Sets output, output_is_directory, several and is_stack of the list. The output is a folder if it exists as
  * one, or if there may be several outputs and its name is not an image's. */
 static enum status decide_output(struct job_list *list, const struct command *command, struct error *error)
@@ -481,8 +468,15 @@ enum status job_list_make(struct job_list *list, const struct command *command, 
     struct builder builder = {.list = list, .command = command};
     *list = (struct job_list){0};
     enum status status = decide_output(list, command, error);
-    if (status == STATUS_OK)
-        status = check_in_place(command, error);
+    /* In `climg -r tree/ web/ --resize 800x --in-place`, web/ probably is the output. */
+    const char *last = command->input_count > 1 ? command->inputs[command->input_count - 1] : "";
+    if (status == STATUS_OK && command->settings.in_place && !command->settings.yes &&
+        path_ends_in_slash(last))
+        status =
+            fail(error, STATUS_USAGE,
+                 "%s: comes last and ends in a slash, like an output, but with --in-place its files would "
+                 "be replaced; leave --in-place out, or leave the slash out",
+                 last);
     if (status == STATUS_OK && (!list->output || stat(list->output, &builder.output) != 0))
         builder.output = (struct stat){.st_ino = 0};
     for (size_t i = 0; status == STATUS_OK && i < command->input_count; i++)

@@ -392,19 +392,18 @@ static bool record_matches(const struct resume *resume, const struct done_record
     return true;
 }
 
-/* True if a file has the format of --format, which is NULL if not given. The name decides if it can. PBM and
- * PNM are recognised only as some netpbm format. */
-static bool is_in_format(const char *path, const struct format *wanted)
-{
-    const struct format *found = !wanted || wanted == format_by_path(path) ? wanted : format_by_content(path);
-    return found == wanted || (found && !wanted->recognise && found->reader == wanted->reader);
-}
-
 bool resume_finds_done(const struct resume *resume, struct job *job)
 {
     struct stat output;
     if (job->stat_errno || stat(job->input, &job->input_stat) != 0 || stat(job->output, &output) != 0 ||
-        !S_ISREG(output.st_mode) || !is_in_format(job->output, resume->settings->format))
+        !S_ISREG(output.st_mode))
+        return false;
+    /* Its name, or else its content, must have the format of --format. PBM and PNM are recognised only as
+     * some netpbm format. */
+    const struct format *wanted = resume->settings->format;
+    const struct format *found =
+        !wanted || wanted == format_by_path(job->output) ? wanted : format_by_content(job->output);
+    if (found != wanted && (!found || wanted->recognise || found->reader != wanted->reader))
         return false;
     for (size_t i = 0; i < resume->chain->count; i++) {
         const struct stage_caps caps = step_caps(&resume->chain->steps[i]);

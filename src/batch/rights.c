@@ -25,32 +25,6 @@ static bool is_link(const char *path)
     return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
 }
 
-/* Allows reading all inputs, and files that stages and --compare read. */
-static void allow_inputs(const struct command *command, const struct job_list *list)
-{
-    char counterpart[PATH_MAX]; /* the file of an input's name in the folder that --compare names */
-    for (size_t i = 0; i < command->input_count; i++)
-        confine_allow(command->inputs[i], CONFINE_READ);
-    if (command->compare.reference)
-        confine_allow(command->compare.reference, CONFINE_READ);
-    for (size_t i = 0; i < list->count; i++) {
-        const char *path = list->jobs[i].input;
-        if (command->settings.files_from || is_link(path))
-            confine_allow(path, CONFINE_READ);
-        const int length = command->compare.reference
-                               ? snprintf(counterpart, sizeof counterpart, "%s/%s",
-                                          command->compare.reference, list->jobs[i].name)
-                               : PATH_MAX;
-        if (length < PATH_MAX && is_link(counterpart))
-            confine_allow(counterpart, CONFINE_READ);
-    }
-    for (size_t i = 0; i < command->chain.count; i++) {
-        const struct stage_caps caps = step_caps(&command->chain.steps[i]);
-        if (caps.file)
-            confine_allow(caps.file, CONFINE_READ);
-    }
-}
-
 /* Allows overwriting a file, or creating it if it does not exist. Links are followed, also to a file that
  * does not exist. With --resume also allows reading it. `path` may be NULL. */
 static void allow_aux_output(const char *path, const struct settings *settings)
@@ -139,8 +113,31 @@ static enum status allow_outputs(const struct command *command, const struct job
 enum status rights_confine(const struct command *command, const struct job_list *list, struct error *error)
 {
     const struct settings *settings = &command->settings;
+    const char *reference = command->compare.reference;
+    char counterpart[PATH_MAX]; /* the file of an input's name in the folder that --compare names */
     confine_begin();
-    allow_inputs(command, list);
+
+    /* Allow reading all inputs, and files that stages and --compare read. */
+    for (size_t i = 0; i < command->input_count; i++)
+        confine_allow(command->inputs[i], CONFINE_READ);
+    if (reference)
+        confine_allow(reference, CONFINE_READ);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct job *job = &list->jobs[i];
+        if (settings->files_from || is_link(job->input))
+            confine_allow(job->input, CONFINE_READ);
+        if (reference &&
+            snprintf(counterpart, sizeof counterpart, "%s/%s", reference, job->name) < PATH_MAX &&
+            is_link(counterpart))
+            confine_allow(counterpart, CONFINE_READ);
+    }
+    for (size_t i = 0; i < command->chain.count; i++) {
+        const struct stage_caps caps = step_caps(&command->chain.steps[i]);
+        if (caps.file)
+            confine_allow(caps.file, CONFINE_READ);
+    }
+
+    /* Allow temporary files, drivers, and writing the outputs. */
     confine_allow(settings->environment.spool, CONFINE_ALL);
     drivers_allow(&settings->environment);
     struct word folder = {NULL, 0};

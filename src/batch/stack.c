@@ -47,35 +47,6 @@ static enum status stack_check(const struct stack *stack, const struct command *
     return output_check(list->output, error);
 }
 
-/* Returns the number of workers whose pictures fit PICTURES_BUDGET, by the size of the first input; 1 if it
- * is a pipe or cannot be opened. With --memory-limit each worker has an ample share of it, since an input
- * that runs out of memory cannot be deferred. */
-static int count_workers(const struct stack *stack, const struct job_list *list)
-{
-    const struct settings *settings = stack->settings;
-    struct reader_options options = settings_reader_options(settings);
-    options.page = 1;
-    options.last_page = 0;
-    options.jobs = 1;
-    struct reader *reader;
-    struct error ignored = {.text = ""};
-    if (list->jobs[0].bytes == 0 ||
-        reader_open(list->jobs[0].input, &options, &reader, &ignored) != STATUS_OK)
-        return 1;
-    const struct image_info *info = reader_info(reader);
-    /* job_keeps_samples is the same rule for one input. */
-    const bool keeps_samples =
-        stack->before.count == 0 && !settings->linear && !settings->range.given && !info->premultiplied;
-    const double bytes = (double)info->width * info->height * info->channels *
-                         (double)(keeps_samples ? sample_size(info->type) : sizeof(float));
-    reader_close(reader);
-    const double limit = (double)settings->memory_limit;
-    double workers = fmin(THREADS_MAX, PICTURES_BUDGET / bytes);
-    if (limit > 0)
-        workers = fmin(workers, limit / (AMPLE_SHARE + AMPLE_COPIES * bytes));
-    return (int)fmax(1, workers);
-}
-
 /* Collects the paths in the order of the command line, which jobs of separate outputs do not have. Indices of
  * inputs that were named twice are missing. */
 static enum status series_make(struct input_series *series, const struct job_list *list, struct error *error)
@@ -148,7 +119,32 @@ enum status stack_prepare(struct stack *stack, const struct command *command, co
     stack->before.prepare_seconds = command->chain.prepare_seconds;
     if (!stack->step)
         return chain_prepare_series(&stack->before, settings, &stack->series, error);
-    stack->max_workers = count_workers(stack, list);
+
+    /* The number of workers whose pictures fit PICTURES_BUDGET, by the size of the first input; 1 if it is a
+     * pipe or cannot be opened. With --memory-limit each worker has an ample share of it, since an input that
+     * runs out of memory cannot be deferred. */
+    struct reader_options options = settings_reader_options(settings);
+    options.page = 1;
+    options.last_page = 0;
+    options.jobs = 1;
+    struct reader *reader;
+    struct error ignored = {.text = ""};
+    stack->max_workers = 1;
+    if (list->jobs[0].bytes > 0 &&
+        reader_open(list->jobs[0].input, &options, &reader, &ignored) == STATUS_OK) {
+        const struct image_info *info = reader_info(reader);
+        /* job_keeps_samples is the same rule for one input. */
+        const bool keeps_samples =
+            stack->before.count == 0 && !settings->linear && !settings->range.given && !info->premultiplied;
+        const double bytes = (double)info->width * info->height * info->channels *
+                             (double)(keeps_samples ? sample_size(info->type) : sizeof(float));
+        const double limit = (double)settings->memory_limit;
+        double workers = fmin(THREADS_MAX, PICTURES_BUDGET / bytes);
+        if (limit > 0)
+            workers = fmin(workers, limit / (AMPLE_SHARE + AMPLE_COPIES * bytes));
+        stack->max_workers = (int)fmax(1, workers);
+        reader_close(reader);
+    }
     enum status status = chain_prepare_series(&stack->after, settings, NULL, error);
     return status == STATUS_OK && !settings->dry_run
                ? chain_prepare_series(&stack->before, settings, &stack->series, error)

@@ -54,21 +54,6 @@ const char *stage_group(const struct stage *stage)
     return groups[i].title;
 }
 
-static void write_stages(FILE *file)
-{
-    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
-        bool begun = false; /* the title was written */
-        for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
-            if (stage_group(*stage) != groups[i].title)
-                continue;
-            if (!begun)
-                fprintf(file, "%s:\n", groups[i].title);
-            begun = true;
-            wrap_entry(file, describe_stage(*stage).text, (*stage)->brief);
-        }
-    }
-}
-
 /* The introduction: twelve lines, which fit on a screen together with the command before. */
 static const char introduction[] =
     "Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n"
@@ -95,7 +80,17 @@ static void write_overview(FILE *file)
     fputs("\nExamples:\n", file);
     write_examples(file, overview_examples);
     fputs("\nStages, run in the order written:\n\n", file);
-    write_stages(file);
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        bool begun = false; /* the title was written */
+        for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
+            if (stage_group(*stage) != groups[i].title)
+                continue;
+            if (!begun)
+                fprintf(file, "%s:\n", groups[i].title);
+            begun = true;
+            wrap_entry(file, describe_stage(*stage).text, (*stage)->brief);
+        }
+    }
     fputs("\nOptions, anywhere:\n", file);
     for (const struct option *option = global_options; option->type != OPTION_END; option++) {
         if (option->hidden)

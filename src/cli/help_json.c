@@ -29,19 +29,6 @@ static void put_words(struct json_writer *out, const char *words)
     json_end(out, ']');
 }
 
-/* Writes "modes": the commands in which an option has an effect. */
-static void put_modes(struct json_writer *out, unsigned modes)
-{
-    /* In the order of the MODE_ bits (settings/option.h). */
-    static const char *const names[] = {"convert", "info",         "measure",  "check",
-                                        "compare", "list-devices", "selftest", "warm"};
-    json_begin(out, "modes", '[');
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        if ((modes >> i & 1) != 0)
-            json_put_string(out, NULL, names[i]);
-    json_end(out, ']');
-}
-
 /* Writes one row of a table. `synopsis` shows how a user writes it; `needs_value`: the value is required;
  * `modes`: the commands in which it has an effect. */
 static void put_option(struct json_writer *out, const char *key, const struct option *option,
@@ -53,6 +40,9 @@ static void put_option(struct json_writer *out, const char *key, const struct op
         [OPTION_SIZE] = "size",     [OPTION_CUSTOM] = "text"};
     static const char *const effects[] = {
         [EFFECT_NONE] = NULL, [EFFECT_OUTPUT] = "output", [EFFECT_STAGES] = "stages"};
+    /* In the order of the MODE_ bits (settings/option.h). */
+    static const char *const mode_names[] = {"convert", "info",         "measure",  "check",
+                                             "compare", "list-devices", "selftest", "warm"};
     const bool has_range = option->min != 0 || option->max != 0;
     const char letter[] = {option->letter, '\0'};
     json_begin(out, key, '{');
@@ -68,7 +58,11 @@ static void put_option(struct json_writer *out, const char *key, const struct op
     json_put_string(out, "default", option->fallback);
     json_put_string(out, "implied", option->implied);
     json_put_string(out, "changes", effects[option->effect]);
-    put_modes(out, modes);
+    json_begin(out, "modes", '[');
+    for (unsigned i = 0; i < sizeof mode_names / sizeof mode_names[0]; i++)
+        if ((modes >> i & 1) != 0)
+            json_put_string(out, NULL, mode_names[i]);
+    json_end(out, ']');
     json_put_boolean(out, "writes", option->writes);
     json_put_string(out, "help", option->help);
     json_begin(out, "keys", '[');
