@@ -161,7 +161,7 @@ static void numbers_are(const char *wanted, enum status expected, const char *te
     struct error error = {.text = ""};
     int numbers[MAX_DEVICES], count;
     char actual[64] = "";
-    assert_int_equal(device_resolve_list(wanted, &environment, &numbers, &count, &error), expected);
+    assert_int_equal(device_resolve_list(wanted, &environment, numbers, &count, &error), expected);
     for (int i = 0; expected == STATUS_OK && i < count; i++)
         snprintf(actual + strlen(actual), sizeof actual - strlen(actual), "%s%d", i > 0 ? " " : "",
                  numbers[i]);
