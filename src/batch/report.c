@@ -253,7 +253,8 @@ static void print_report_failure(struct results *results, const struct error *er
     results->is_report_incomplete = true;
 }
 
-/* Prints the warnings, lines of a text, unless --quiet is given. */
+/* Prints the warnings, lines of a text, unless --quiet is given. result->depth_warning, which all files of a
+ * batch may have, is printed once. */
 static void print_warnings(struct results *results, const struct job *job, const struct result *result)
 {
     const char *cursor = result->warnings;

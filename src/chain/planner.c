@@ -198,8 +198,8 @@ struct slice_bounds {
     int unit;            /* slices have a multiple of this number of rows */
 };
 
-/* Chooses the bounds. At most a third of a slice's input rows are halo, or 70% if the halo is large or the
- * first stage gathers, whose halo costs little (struct stage_caps). */
+/* Chooses the bounds. At most a third of a slice's input rows are halo; 70% if the halo is large, or costs
+ * little, as the first stage loads only the samples that it needs (`gathers` of struct stage_caps). */
 static struct slice_bounds find_bounds(const struct plan *plan, const struct run *run)
 {
     const struct device *device = run->device;

@@ -62,9 +62,9 @@ struct launch_config device_launch_config(const struct device *device, enum memo
 /* Number of floats along x that a work-item processes as a vector, on CPU and GPU: -DLANES, the width of
  * `vec` in kernels. It is 1 for images, whose texel has up to four channels. */
 enum vector_width {
-    VECTOR_FULL,   /* CPU_LANES, GPU_LANES */
-    VECTOR_WINDOW, /* CPU_LANES, 1: the GPU variant keeps a window of floats in registers */
-    VECTOR_SCALAR  /* 1, 1 */
+    VECTOR_FULL,   /* CPU_LANES on CPU, GPU_LANES on GPU */
+    VECTOR_WINDOW, /* CPU_LANES on CPU, 1 on GPU, whose variant keeps a window of floats in registers */
+    VECTOR_SCALAR  /* 1 on both */
 };
 
 enum { CPU_LANES = 16, GPU_LANES = 4 };
