@@ -44,7 +44,7 @@ struct selftest_run {
     struct selftest_result result; /* to be stored */
 };
 
-/* Returns the name of a case's stage for messages and CLIMG_ASK. */
+/* Returns the name of a case's stage for messages and CLIMG_STAGES. */
 static const char *stage_name(const struct test_case *test_case)
 {
     return test_case->stage[0] ? test_case->stage : "samples";
@@ -162,7 +162,7 @@ static void finish_selftest(struct selftest_run *run, double seconds)
 
     /* Store the result: a failure always, but a pass only if all test cases ran. */
     if (result->passed && run->device->environment->only_stages)
-        fputs("not stored: only some test cases ran (CLIMG_ASK)\n", run->out);
+        fputs("not stored: only some test cases ran (CLIMG_STAGES)\n", run->out);
     else if (result->passed && run->not_run > 0)
         fputs("not stored: some test cases failed to run\n", run->out);
     else if (selftest_result_save(run->device, result, &path, &ignored) == STATUS_OK)

@@ -61,7 +61,7 @@ bool test_case_next(const char **text, struct test_case *test_case);
  * devices, 8 hexadecimal digits. */
 extern const char selftest_answers[], selftest_sums[];
 
-/* True if CLIMG_ASK is not set or names the stage. */
+/* True if CLIMG_STAGES is not set or names the stage. */
 bool stage_is_selected(const struct environment *environment, const char *name);
 
 /* Names of enum edge. */

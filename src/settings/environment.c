@@ -35,7 +35,7 @@ const struct option environment_variables[] = {
      .help = "free everything at the end, instead of leaving it to the system"},
     {.name = "CLIMG_KEEP", .type = OPTION_FLAG, FIELD(stores_programs), .hidden = true,
      .help = "keep built programs in climg's cache, as --warm does"},
-    {.name = "CLIMG_ASK", .type = OPTION_TEXT, FIELD(only_stages), .hidden = true,
+    {.name = "CLIMG_STAGES", .type = OPTION_TEXT, FIELD(only_stages), .hidden = true,
      .help = "stages for --selftest and --warm, separated by commas (samples: test cases without a stage); a pass is not stored then"},
     {0},
 };

@@ -135,9 +135,9 @@ def scenarios():
     yield Scenario("video", ["in/film.y4m", "--denoise=auto,levels=2", "out/film.y4m"])
     yield Scenario("verify-device", [one, *chains["blur"], "--verify=cpu", "out/one.png"])
     yield Scenario("list-devices", ["--list-devices=json"], varies=True)
-    yield Scenario("selftest", ["--selftest", "-v"], env={"XDG_CACHE_HOME": "FOLDER/out/cache", "CLIMG_ASK": "invert,gain"}, varies=True)
+    yield Scenario("selftest", ["--selftest", "-v"], env={"XDG_CACHE_HOME": "FOLDER/out/cache", "CLIMG_STAGES": "invert,gain"}, varies=True)
     yield Scenario("warm", ["--warm", "--device", "cpu", "--verify"], copies={"out/cache/climg/program-old": "in/list.txt"}, varies=True,
-                   env={"XDG_CACHE_HOME": "FOLDER/out/cache", "CLIMG_ASK": "invert"})
+                   env={"XDG_CACHE_HOME": "FOLDER/out/cache", "CLIMG_STAGES": "invert"})
     yield Scenario("trace", [one, "--invert", "--trace", "out/trace.json", "--timing=json:out/timing.json", "out/one.png"])
 
 

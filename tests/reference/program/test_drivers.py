@@ -140,7 +140,7 @@ def test_a_single_driver(machine):
 @pytest.mark.parametrize("device, failed", [("auto", True), ("all", True), ("cpu", False)])
 def test_warm_takes_both(machine, device, failed):
     """Also where one of them fails."""
-    done = harness.run("--warm", "--device", device, cwd=machine.folder, env={**machine.env, "CLIMG_ASK": "invert"}, status=int(failed))
+    done = harness.run("--warm", "--device", device, cwd=machine.folder, env={**machine.env, "CLIMG_STAGES": "invert"}, status=int(failed))
     assert ("Imagined GPU: no context" in done.err) == failed
     assert b"invert " in done.out and b" 1 examples: " in done.out
 

@@ -66,7 +66,7 @@ def system(tmp_path_factory):
     if POCL not in [device["platform"] for device in json.loads(harness.run("--list-devices=json").out)]:
         pytest.skip("only PoCL's programs are kept")
     folder = tmp_path_factory.mktemp("system")
-    done = own_run(folder, folder, "--warm", "--device", POCL, CLIMG_ASK="blur,median")
+    done = own_run(folder, folder, "--warm", "--device", POCL, CLIMG_STAGES="blur,median")
     assert done.returncode == 0 and done.stderr == ""
     return folder
 

@@ -105,7 +105,7 @@ def test_wrong_constant_is_found(tmp_path, rng, memory, altered_kernels, name):
     others = sorted({question.stage for question in make_answers.questions() if question.stage} - set(shown))
     env = {**memory, **altered_kernels, "ALTERED_FROM": right, "ALTERED_TO": wrong}
     if not ALL:
-        env["CLIMG_ASK"] = ",".join([*shown, rng.choice(others)])
+        env["CLIMG_STAGES"] = ",".join([*shown, rng.choice(others)])
     said = selftest(env=env, status=1)
     assert f": wrong answers from {stages}; " in said.stderr, said.stdout + said.stderr
     assert said.stdout.count("WRONG") == len(re.findall("WRONG (?:" + "|".join(stages.split(", ")) + ")", said.stdout))
@@ -117,7 +117,7 @@ def test_kernels_pass(rng, memory):
     stages = sorted({question.stage or "samples" for question in make_answers.questions()})
     for form in ("cpu", "gpu"):
         asked = rng.choice(stages, 2, replace=False)
-        said = selftest("-v", env={**memory, "CLIMG_CLASS": form, "CLIMG_ASK": ",".join(asked)}).stdout
+        said = selftest("-v", env={**memory, "CLIMG_CLASS": form, "CLIMG_STAGES": ",".join(asked)}).stdout
         right, count = re.search(r"^(\d+) of (\d+) outputs are right", said, re.M).groups()
         assert right == count and int(count) >= len(asked) and "not stored: only some test cases ran" in said, said
         assert f"\n{right} outputs have the same bits" in said, said
@@ -150,7 +150,7 @@ def check_refused(tmp_path, memory, stage):
 
 def test_no_answer_is_no_wrong_one(tmp_path, memory, failing_calls):
     """A launch that fails, as where others have taken the memory, is told; the device is used all the same."""
-    failing = {**failing_calls("clEnqueueNDRangeKernel", 1), "CLIMG_ASK": "invert"}
+    failing = {**failing_calls("clEnqueueNDRangeKernel", 1), "CLIMG_STAGES": "invert"}
     said = selftest(env={**memory, **failing}, status=1)
     assert re.search(r": 1 of \d+ runs failed: \S", said.stderr) and "FAILED --invert" in said.stdout, said
     harness.write_tiff(tmp_path / "in.tif", np.zeros((5, 7, 1), np.uint8))

@@ -35,7 +35,7 @@ def test_examples_build_nothing_after_warm(tmp_path, monkeypatch, stage):
     cache = tmp_path / "cache"
     cache.mkdir()
     (tmp_path / "samples").symlink_to(harness.SAMPLES)
-    monkeypatch.setenv("CLIMG_ASK", stage)
+    monkeypatch.setenv("CLIMG_STAGES", stage)
     done = climg(cache, "--warm")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     device, _, *lines, last = done.stdout.splitlines()
@@ -55,7 +55,7 @@ def test_options_that_change_programs_are_handed_on(tmp_path, monkeypatch):
     cache = tmp_path / "cache"
     cache.mkdir()
     (tmp_path / "samples").symlink_to(harness.SAMPLES)
-    monkeypatch.setenv("CLIMG_ASK", "extend")
+    monkeypatch.setenv("CLIMG_STAGES", "extend")
     assert climg(cache, "--warm").returncode == 0
     there = built(cache)
     if not there:
