@@ -1,9 +1,9 @@
 /* Timing: sums of events of host and device for --timing and --report, and with --trace the list of all
  * events.
  *
- * Reader, device and writer work at the same time, so the sum of all phases may exceed the elapsed time. Out of
- * memory, sums of kernels and events are dropped without a message, and timing_write_trace fails.
- * Names are not copied and must outlive the struct timing.
+ * Reader, device and writer work at the same time, so the sum of all phases may exceed the elapsed time. Out
+ * of memory, sums of kernels and events are dropped without a message, and timing_write_trace fails. Names
+ * are not copied and must outlive the struct timing.
  *
  * Thread safety: any thread may call any function, except timing_begin, timing_write_trace and timing_free.
  */

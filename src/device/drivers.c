@@ -51,16 +51,17 @@ static void each_library(const struct environment *environment,
     /* Visit the library in the first line of each .icd file. By default these are in etc/OpenCL/vendors of
      * the Conda environment that contains the loader, or else in /etc/OpenCL/vendors. */
     Dl_info loader;
+    snprintf(directory, sizeof directory, "%s", folder ? folder : "/etc/OpenCL/vendors");
     if (!folder && dladdr((void *)(uintptr_t)clGetPlatformIDs, &loader) != 0) {
         const char *slash = strrchr(loader.dli_fname, '/');
-        snprintf(directory, sizeof directory, "%.*s/../etc/OpenCL/vendors",
-                 slash ? (int)(slash - loader.dli_fname) : 0, loader.dli_fname);
-        folder = is_folder(directory) ? directory : NULL;
+        snprintf(path, sizeof path, "%.*s/../etc/OpenCL/vendors", slash ? (int)(slash - loader.dli_fname) : 0,
+                 loader.dli_fname);
+        if (is_folder(path))
+            strcpy(directory, path);
     }
-    folder = folder ? folder : "/etc/OpenCL/vendors";
-    const int count = scandir(folder, &entries, is_icd, alphasort);
+    const int count = scandir(directory, &entries, is_icd, alphasort);
     for (int i = 0; i < count; i++) {
-        FILE *file = snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name) < PATH_MAX
+        FILE *file = snprintf(path, sizeof path, "%s/%s", directory, entries[i]->d_name) < PATH_MAX
                          ? fopen(path, "r")
                          : NULL;
         if (file && fgets(library, sizeof library, file)) {
