@@ -108,8 +108,11 @@ static void put_pyramid(struct json_writer *out, const struct file_info *facts)
  * file names none. */
 static void put_space(struct json_writer *out, const struct colour_space *space)
 {
-    if (!json_begin_optional(out, "colour_space", '{', space != NULL))
+    if (space == NULL) {
+        json_put_null(out, "colour_space");
         return;
+    }
+    json_begin(out, "colour_space", '{');
     json_put_string(out, "name", space->name);
     json_begin(out, "primaries", '[');
     for (int i = 0; space->is_matrix && space->channels == 3 && i < 6; i++)
