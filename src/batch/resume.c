@@ -463,13 +463,14 @@ static char *map_file(const char *path, size_t size)
     return bytes;
 }
 
-/* True if replacing the job's output of `size` bytes loses nothing: it is empty, its text Software says that
- * climg made it, or it is a copy of the input, as commands without stages write. Only the start and the end
- * of the file may have texts; large pixels are not read. */
+/* True if the job's output of `size` bytes may be replaced: it is empty, its text Software says that climg
+ * made it, its format has no texts, or it is a copy of the input, as commands without stages write. Only the
+ * start and the end of the file may have texts; large pixels are not read. */
 static bool is_replaceable(const struct job *job, size_t size)
 {
     const size_t part = size < 1 << 20 ? size : 1 << 20, length = strlen(PROGRAM);
-    if (size == 0)
+    const struct format *format = format_by_content(job->output);
+    if (size == 0 || (format && !format->holds.texts))
         return true;
     char *bytes = map_file(job->output, size);
     char *input = size == job->bytes ? map_file(job->input, size) : MAP_FAILED;
@@ -486,7 +487,9 @@ static bool is_replaceable(const struct job *job, size_t size)
 enum status resume_check_existing(const struct command *command, const struct job_list *list,
                                   const struct resume *resume, struct error *error)
 {
-    const bool is_checked = command->output_after_input && !command->settings.yes;
+    const bool is_named_like_input = command->output_may_be_input && !list->output_is_directory,
+               is_checked = (is_named_like_input || command->output_after_input) && !command->settings.yes,
+               keeps_any = is_named_like_input || list->is_stack;
     for (size_t i = 0; is_checked && i < (list->is_stack ? 1 : list->count); i++) {
         const struct job *job = &list->jobs[i];
         struct stat info;
@@ -495,12 +498,14 @@ enum status resume_check_existing(const struct command *command, const struct jo
         const struct done_record *record = resume ? record_find(resume, job->output) : NULL;
         const bool is_recorded = record && record->output.size == (uint64_t)info.st_size &&
                                  record->output.time == nanoseconds(&info.st_mtim);
-        if (list->is_stack || (!is_recorded && !is_replaceable(job, (size_t)info.st_size)))
-            return fail(error, STATUS_USAGE,
-                        "%s: exists%s, and may be meant as an input; add an output, such as %s, or --yes to "
-                        "overwrite it",
-                        job->output, list->is_stack ? "" : ", does not say that climg made it",
-                        list->is_stack ? "out.png" : "out/");
+        if (keeps_any || (!is_recorded && !is_replaceable(job, (size_t)info.st_size)))
+            return fail(
+                error, STATUS_USAGE,
+                "%s: exists%s, and may be meant as an input; add an output%s, such as %s, or --yes to "
+                "overwrite it",
+                job->output, keeps_any ? "" : ", does not say that climg made it",
+                command->output_may_be_input && command->chain.count > 0 ? " after the stages" : "",
+                list->is_stack ? "out.png" : "out/");
     }
     return STATUS_OK;
 }

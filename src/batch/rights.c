@@ -84,7 +84,7 @@ static enum status allow_outputs(const struct command *command, const struct job
         const struct job *job = &list->jobs[i];
         const struct format *format = output_format(settings, job->output);
         const bool reads = !job->is_single || !format || writer_seeks(format) || settings->resume ||
-                           command->output_after_input;
+                           command->output_after_input || command->output_may_be_input;
         const unsigned rights = CONFINE_WRITE | CONFINE_CREATE | (reads ? CONFINE_READ : 0);
         if (allow_image(job->output, rights, &folder, error) != STATUS_OK)
             return STATUS_FAILED;

@@ -43,6 +43,7 @@ struct parser {
     /* Output. */
     struct command *command; /* `inputs` collects the positional arguments */
     size_t positional_count;
+    size_t before_stages; /* number of positional arguments before the first stage */
     bool has_stage;
 
     /* The preceding stage or option, if it has no value, but may have one or is a flag; else `what` is "". */
@@ -102,6 +103,8 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
         if (status != STATUS_OK)
             return status;
     }
+    if (!parser->has_stage)
+        parser->before_stages = parser->positional_count;
     parser->has_stage = true;
     if (value == NULL)
         parser->unvalued_option = *option;
@@ -331,6 +334,11 @@ static void assign_positionals(const struct parser *parser, struct command *comm
                                                            : "-";
     command->output_is_directory = command->output != NULL && (has_list || command->input_count > 1 ||
                                                                path_ends_in_slash(command->output));
+    /* Inputs are usually named first. The last name may be one of them if a stage follows it, or in a command
+     * without stages an option. */
+    command->output_may_be_input =
+        last_is_output && (parser->has_stage ? count <= parser->before_stages
+                                             : command->output != parser->argv[parser->argc - 1]);
     int at = 1;
     while (at < parser->argc && parser->argv[at] != command->output)
         at++;

@@ -9,6 +9,8 @@ climg --scale 1/2 *.png
 climg --stack max *.png
 climg --strip *.png
 cmp b.png "$SAMPLES/scene.png" && climg --scale 1/2 a.png b.png --yes && climg --scale 1/4 a.png b.png
+# Named before the stages, not even then.
+climg a.png b.png --scale 1/2
 cp "$SAMPLES/scene.png" b.png
 # A stack's pictures are often made by climg.
 climg --stack max a.png a.png -o new.png && climg a.png a.png new.png --stack max
