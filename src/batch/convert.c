@@ -70,7 +70,7 @@ static struct change describe_change(const struct job *job, const struct page *p
     const struct shape decoded = job_shape(job), shape = shape_full(&decoded);
     const struct colour_space *space = plan_output(page->plan)->space;
     const struct stage_caps caps = chain_caps(&job->chain);
-    /* `bits` of the input's samples, if the reader expands them; else 0. */
+    /* Full scale of the input's samples, which the reader may have expanded. */
     const double white = out->bits > 0 ? ldexp(1, out->bits) - 1 : sample_full_scale(job->samples);
     return (struct change){
         .in_width = (uint32_t)shape.width,

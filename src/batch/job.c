@@ -329,8 +329,8 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
      * extension may differ: find where that begins. */
     const char *last = job->merge_step ? NULL : strrchr(job->name, '/');
     if (status == STATUS_OK && last) {
-        char *path =
-            copy_text(job->output, error); /* create_folders changes it; other threads read `output` */
+        /* create_folders changes the path, and other threads read job->output. */
+        char *path = copy_text(job->output, error);
         const char *below = path ? strrchr(path, '/') - (last - job->name) : NULL;
         status = path ? create_folders(path, (size_t)(below - path), &job->made_from, error) : STATUS_FAILED;
         free(path);

@@ -454,10 +454,14 @@ enum status resume_check(const struct settings *settings, const struct job_list 
 
 /* ---------------------------------------------------------------- existing outputs that may be inputs */
 
+/* Maps the first `size` bytes of a file. Returns MAP_FAILED if it is shorter, as it may just have been cut.
+ */
 static char *map_file(const char *path, size_t size)
 {
+    struct stat info;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
-    char *bytes = file >= 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+    const bool is_long = file >= 0 && fstat(file, &info) == 0 && (uint64_t)info.st_size >= size;
+    char *bytes = is_long ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
     if (file >= 0)
         close(file);
     return bytes;
@@ -465,7 +469,7 @@ static char *map_file(const char *path, size_t size)
 
 /* True if the job's output of `size` bytes may be replaced: it is empty, its text Software says that climg
  * made it, its format has no texts, or it is a copy of the input, as commands without stages write. Only the
- * start and the end of the file may have texts; large pixels are not read. */
+ * first and the last MiB are searched, not all pixels: a text after a larger ICC profile is not found. */
 static bool is_replaceable(const struct job *job, size_t size)
 {
     const size_t part = size < 1 << 20 ? size : 1 << 20, length = strlen(PROGRAM);

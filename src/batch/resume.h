@@ -71,11 +71,14 @@ bool resume_expects_done(const struct resume *resume, const struct job *job);
  * full disk): then the next run reads the output. */
 void resume_note(const struct resume *resume, const struct job *job);
 
-/* Fails with STATUS_USAGE if the output may be meant as an input (struct command) and a file would be lost: a
- * single file named before the stages, a file before or after them that climg did not make, or one that a
- * stack, whose inputs climg often made, would replace. climg made a file if its text Software or a record of
- * `resume`, NULL without --resume, says so. Empty files, copies of the inputs and formats without texts may
- * be replaced. --yes permits all. */
+/* Fails with STATUS_USAGE if the output may be meant as an input (struct command), and a file that must be
+ * kept would be replaced:
+ *
+ *     a file named before the stages, or for a stack, whose inputs climg often made    is kept
+ *     a file named after them, or in a folder        is kept unless climg made it
+ *
+ * climg made a file if its text Software or a record of `resume`, NULL without --resume, says so. Empty
+ * files, copies of the inputs and formats without texts count as made by climg. --yes permits all. */
 enum status resume_check_existing(const struct command *command, const struct job_list *list,
                                   const struct resume *resume, struct error *error);
 

@@ -49,7 +49,7 @@ struct io_thread {
     pthread_t thread;
     bool is_running; /* if not, the calling thread does the work of `thread` */
 
-    /* Written by the thread, read after end_threads. */
+    /* Written by the thread, read after flow_end. */
     enum status status;
     struct error error;
 };

@@ -270,8 +270,8 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
         const bool is_smallest = !plan->sliceable || slice == 1,
                    is_too_high = run->memory == MEMORY_IMAGE &&
                                  (size_t)plan->tallest + LEVEL_PADDING > device->image_height,
-                   exceeds_least = has_budget && lower_slice(slice, bounds.unit) >= bounds.least,
-                   is_estimated_over = exceeds_least && !bounds.has_large_halo &&
+                   may_shrink = has_budget && lower_slice(slice, bounds.unit) >= bounds.least,
+                   is_estimated_over = may_shrink && !bounds.has_large_halo &&
                                        (bytes > bounds.budget || largest > (double)device->max_allocation);
         if (!is_smallest && (is_estimated_over || is_too_high))
             continue;
@@ -286,7 +286,7 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
         const bool fits_host = host_bytes(run, &need) <= host_limit,
                    fits = fits_host && need.stages.largest <= device->max_allocation &&
                           device_bytes(run, &need) <= run->limits.device - run->limits.device / 8,
-                   is_over_budget = exceeds_least && bounds.has_large_halo &&
+                   is_over_budget = may_shrink && bounds.has_large_halo &&
                                     (double)device_bytes(run, &need) > bounds.budget;
         if (is_smallest && !fits_host)
             return fail_limit(plan, request, run, &need, error);

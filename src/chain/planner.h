@@ -12,8 +12,8 @@ struct plan_request {
     enum sample_type in, out;  /* samples of the input and output files */
     bool converted;            /* samples become values by a curve or --range, not by a factor alone */
     uint64_t reader_memory;    /* bytes of the reader */
-    uint64_t reader_limit; /* bytes that the reader may decode ahead, a share of --memory-limit; it uses up
-                            * to twice as many. 0: `reader_memory` does not depend on that limit */
+    uint64_t reader_limit; /* bytes that the reader may decode ahead, a share of --memory-limit. The reader
+                            * uses up to twice as many. 0: `reader_memory` does not depend on that limit */
     struct writer_options writer; /* without a format, no bytes are counted for the writer */
     int compression;              /* of the input; the writer may use the same (struct image_info) */
     bool lossless;                /* the input's compression is lossless */

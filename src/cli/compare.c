@@ -254,20 +254,20 @@ static enum status check_diff(const char *diff, const char *path, const char *re
 
 /* Compares an input with the reference, or with the file of its name if that is a folder, and adds the pair.
  */
-static enum status compare_job(struct compare_run *run, const struct job *job, bool is_folder,
+static enum status compare_job(struct compare_run *run, const struct job *job, bool has_folder,
                                struct error *error)
 {
     const struct compare_option *option = &run->command->compare;
     struct comparison pair = {.sides = {{.name = job_input_name(job)}}};
     char *path =
-        is_folder ? path_join(option->reference, job->name, error) : copy_text(option->reference, error);
+        has_folder ? path_join(option->reference, job->name, error) : copy_text(option->reference, error);
     if (path == NULL)
         return STATUS_FAILED;
     pair.sides[1].name = strcmp(path, "-") == 0 ? "standard input" : path;
     enum status status = job_check(job, error);
     if (status == STATUS_OK && option->diff)
         status = check_diff(option->diff, job->input, path, error);
-    if (status == STATUS_OK && is_folder && access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
+    if (status == STATUS_OK && has_folder && access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
         snprintf(pair.why, sizeof pair.why, "is not in the reference folder");
     else if (status == STATUS_OK)
         status = comparison_run(&pair, run->command, job->input, path, error);
@@ -332,7 +332,7 @@ enum status compare_write(const struct command *command, FILE *out,
     struct results results;
     struct stat there;
     const int stat_errno = stat(command->compare.reference, &there) != 0 ? errno : 0;
-    const bool is_folder = stat_errno == 0 && S_ISDIR(there.st_mode);
+    const bool has_folder = stat_errno == 0 && S_ISDIR(there.st_mode);
     enum status status = results_begin_reading(&results, &list, command, report_error, error);
     struct compare_run run = {
         .command = command, .out = out, .report_error = report_error, .several = list.several};
@@ -340,13 +340,13 @@ enum status compare_write(const struct command *command, FILE *out,
         status = check_reference(command, &list, stat_errno, error);
         for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
             struct result result = {.group = 1};
-            result.status = compare_job(&run, &list.jobs[i], is_folder, &result.error);
+            result.status = compare_job(&run, &list.jobs[i], has_folder, &result.error);
             results_add(&results, &list.jobs[i], &result);
             status = text_flush(out, error); /* if nobody reads the lines, stop */
         }
         /* Only folders are expected to have all pictures of the reference folder; single files are a
          * selection. */
-        if (status == STATUS_OK && is_folder && list.has_folder)
+        if (status == STATUS_OK && has_folder && list.has_folder)
             status = add_unpaired(&run, &list, error);
         status = results_end(&results, &list, status, error);
     }

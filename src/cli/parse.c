@@ -455,7 +455,8 @@ static enum status resolve(const struct parser *parser, struct error *error)
         if (command->inputs[i] == parser->stray)
             status = fail(error, STATUS_USAGE, "%s: there is no such file; %s", parser->stray,
                           parser->stray_reason.text);
-    /* Check names first: in `climg in.png blur 2 out/` the advice must be about blur, not about a folder. */
+    /* Check names before folders: in `climg in.png blur 2 out/` the advice must be about blur, not about a
+     * folder. */
     if (status == STATUS_OK)
         status = check_names(command, error);
     if (status == STATUS_OK)

@@ -111,7 +111,7 @@ bool format_set_accepts(format_set set, const struct format *format);
 /* Returns all extensions, "png|tif|tiff", for --help. Valid until the next call; not thread-safe. */
 const char *format_extensions(void);
 
-/* True if a file of the format can hold `content`; ignores `opaque`, `tags` and `cicp`. */
+/* True if a file of the format can hold `content`; ignores `opaque`, `tags`, `iptc` and `cicp`. */
 bool format_holds(const struct format *format, const struct capacity *content);
 
 /* True if a file of the format can hold a pyramid: complex samples in many pages, and a text that describes

@@ -26,16 +26,15 @@ struct environment {
     const char *icd_filenames; /* OCL_ICD_FILENAMES: libraries of drivers, separated by colons */
 
     /* For tests and experiments. */
-    int device_class;     /* CLIMG_CLASS, enum class_variable */
-    bool own_memory;      /* CLIMG_OWN_MEMORY: treat the device as one with its own memory */
-    bool poison;          /* CLIMG_POISON: fill device memory with NaN */
-    int slice;            /* CLIMG_SLICE: rows of a slice; 0: the plan decides */
-    int tile;             /* CLIMG_TILE: columns of a tile; 0: chosen by the width */
-    int group;            /* CLIMG_GROUP: maximum number of images in a group; 0: the plan decides */
-    bool close;           /* CLIMG_CLOSE: free everything at the end */
-    bool stores_programs; /* CLIMG_KEEP: store compiled programs in climg's cache */
-    const char
-        *only_stages; /* CLIMG_STAGES: stages of --selftest and --warm, separated by commas; NULL: all */
+    int device_class;        /* CLIMG_CLASS, enum class_variable */
+    bool own_memory;         /* CLIMG_OWN_MEMORY: treat the device as one with its own memory */
+    bool poison;             /* CLIMG_POISON: fill device memory with NaN */
+    int slice;               /* CLIMG_SLICE: rows of a slice; 0: the plan decides */
+    int tile;                /* CLIMG_TILE: columns of a tile; 0: chosen by the width */
+    int group;               /* CLIMG_GROUP: maximum number of images in a group; 0: the plan decides */
+    bool close;              /* CLIMG_CLOSE: free everything at the end */
+    bool stores_programs;    /* CLIMG_KEEP: store compiled programs in climg's cache */
+    const char *only_stages; /* CLIMG_STAGES: of --selftest and --warm, between commas; NULL: all */
 };
 
 /* The table of climg's variables. `hidden` ones are for tests and experiments. A FLAG is set by any value

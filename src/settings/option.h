@@ -72,9 +72,8 @@ struct option {
     bool optional;              /* the value may be left out; if present, it must follow '=' */
     const char *implied;        /* value of a global option whose `optional` value is left out */
     enum option_effect effect;  /* global options only */
-    unsigned
-        selects;    /* global options: the mode that the option selects. --info selects one of two; 0: none */
-    unsigned modes; /* global options: the modes in which the option has an effect; 0: MODE_CONVERT alone */
+    unsigned selects; /* global options: the mode that it selects. --info selects one of two; 0: none */
+    unsigned modes;   /* global options: the modes in which the option has an effect; 0: MODE_CONVERT alone */
 
     /* Global options of type TEXT with a value PRIMARY[,KEY=VALUE]...: the table of this value, for
      * options_parse_value. May be NULL. */

@@ -21,8 +21,8 @@ enum { KEPT_SPACES = 32 };
  *
  *     0                 none
  *     1 to 254          of cICP: number of the transfer function in H.273
- *     KEY_BUILTIN + n   of a built-in space, which is never freed: n is the number in H.273, or -1 for Adobe
- * RGB KEY_GAMMA         of gAMA; profiles of different exponents differ */
+ *     KEY_BUILTIN + n   of a built-in space, which is never freed: n as in H.273, -1 for Adobe RGB
+ *     KEY_GAMMA         of gAMA; profiles of different exponents differ */
 enum { KEY_BUILTIN = 256, KEY_GAMMA = 1000 };
 
 /* An entry of the cache. Two entries may have equal profiles but different exact curves. */

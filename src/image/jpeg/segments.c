@@ -156,10 +156,10 @@ void jpeg_companions_warn(const struct jpeg_companions *companions, struct metad
         if (!all[i].is_present)
             continue;
         text_append(line, sizeof line, "%s %s",
-                    metadata->unread ? "," : "only its first picture is read; left out:", all[i].name);
+                    line[0] != '\0' ? "," : "only its first picture is read; left out:", all[i].name);
         metadata->unread = all[i].name;
     }
-    if (metadata->unread)
+    if (line[0] != '\0')
         metadata_warn(metadata, line);
 }
 

@@ -208,7 +208,7 @@ static enum status y4m_finish(struct writer *base, struct error *error)
 
 static void y4m_close(struct writer *base)
 {
-    struct error ignored; /* y4m_finish or an earlier call has returned it */
+    struct error ignored; /* the caller has it from an earlier call */
     y4m_finish(base, &ignored);
     free(((struct y4m_writer *)base)->raw);
 }

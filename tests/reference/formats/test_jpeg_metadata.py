@@ -294,6 +294,14 @@ def test_companions_are_left_out_with_a_warning(tmp_path, rng, kind):
         assert said in harness.run("--info", path).out.decode()
 
 
+def test_picture_after_cmyk(tmp_path, rng):
+    Image.fromarray(rng.integers(0, 256, (16, 16, 4), np.uint8), "CMYK").save(tmp_path / "in.jpg")
+    with open(tmp_path / "in.jpg", "ab") as file:
+        file.write(SECOND)
+    said = harness.run(tmp_path / "in.jpg", tmp_path / "out.png").err.splitlines()
+    assert said[1:] == [f"climg: {tmp_path}/in.jpg: warning: only its first picture is read; left out: {FURTHER}"]
+
+
 def test_texts_of_other_formats(tmp_path, rng):
     """They are comments that begin with their key, and texts again on the way back."""
     pngfile.write_png(tmp_path / "in.png", jpegfile.picture(rng, 9, 9), chunks=[
