@@ -20,8 +20,8 @@
  * Grid: x counts vecs of dst, y rows, z groups of PLANES planes. */
 #include "warp.h"
 
-/* Bounds of the columns and rows that a work-item needs. The limits in src/filters/warp.c are widest for
- * one plane: columns are at most 16 lanes + 8 (last_shift) + 5 (TAPS - 1), rows at most 12 (bottom - top) + 6 (TAPS). */
+/* Bounds of the columns and rows that a work-item needs. The limits in src/filters/warp.c are widest for one
+ * plane: columns are at most 16 lanes + 8 (last_shift) + 5 (TAPS - 1), rows at most 12 (bottom - top) + 6 (TAPS). */
 #define TILE_COLUMNS 32
 #define TILE_ROWS    20
 

@@ -318,7 +318,7 @@ const struct option global_options[] = {
      .modes = MODES_OF_FILES,
      .help = "the names of --files-from end in NUL, as find -print0 and sort -z write them"},
     {.name = "yes", .letter = 'y', .type = OPTION_FLAG, FIELD(yes),
-     .help = "overwrite existing files in climg a.jpg b.jpg --blur 2 and climg 2023/ 2024/ --blur 2; with --in-place accept folder/ as the last of several names"},
+     .help = "overwrite existing files in commands such as climg a.jpg b.jpg --blur 2 and climg 2023/ 2024/ --blur 2; with --in-place accept folder/ as the last of several names"},
     {.name = "in-place", .type = OPTION_FLAG, FIELD(in_place),
      .help = "replace each input once its output is complete; every name is an input and must exist"},
     {.name = "recursive", .letter = 'r', .type = OPTION_FLAG, FIELD(recursive),

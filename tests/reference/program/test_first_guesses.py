@@ -148,8 +148,8 @@ READINGS = [
     (r"^--format (\S+): climg writes (\w+),", lambda words, m: replace(words, m[1], [m[2]])),
     (r"see (--list-devices)$", lambda words, m: ["climg", m[1]]),
     (r"no output is named, .*name one at the end: climg .* (\S+)$", lambda words, m: [*words, m[1]]),
-    (r"no output is named; name a file after the stages, such as (\S+) ", lambda words, m: [*words, m[1]]),
-    (r"name an output (?:after the stages|last), such as out/|give a folder at the end, such as out/|need an output folder, such as out/|is a folder; name an output folder", lambda words, m: words + ["out/"]),
+    (r"add an output(?: after the stages)?, such as (\S+), or --yes", lambda words, m: [*words, m[1]]),
+    (r"give a folder at the end, such as out/|need an output folder, such as out/|is a folder; name an output folder", lambda words, m: words + ["out/"]),
     (r"is also the input; (--in-place) replaces it", lambda words, m: words[:-1] + [m[1], words[-1]]),
 ]
 
