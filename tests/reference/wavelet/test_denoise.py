@@ -250,7 +250,7 @@ def test_noise_that_was_found_is_told(tmp_path, rng, chain, levels, memory):
     for line in lines:
         noise = expected[line["input"]]
         assert np.allclose(line["noise"], noise, rtol=2e-3), (line["input"], line["noise"], noise)
-        text = re.search(rf"^climg: {line['input']}: noise: about .* as strong there: (.*)", told, re.M)[1]
+        text = re.search(rf"^climg: {line['input']}: noise: about .* strong white noise: (.*)", told, re.M)[1]
         told_noise = [[float(value) for value in re.findall(r"[0-9.]+", colour)] for colour in text.split(";")]
         assert np.allclose(told_noise, line["noise"], rtol=0, atol=0.0056), told
 
