@@ -90,7 +90,7 @@ INLINE void prefetch_tile(PLANES_OUT(dst), int x, int end, int i, int z)
     PREFETCH(dst + offset(dst_at, min(column, dst_at.width - 1), row, z));
 }
 
-/* The even or odd lanes of a and then of b, in each 4 lanes; and the same of squares of 4 lanes. */
+/* Each 4 lanes: the even or odd lanes of a, then those lanes of b. _SQUARES: the same choice of groups of 4 lanes. */
 #define EVEN_LANES(a, b)   __builtin_shufflevector(a, b, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30)
 #define ODD_LANES(a, b)    __builtin_shufflevector(a, b, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31)
 #define EVEN_SQUARES(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27)

@@ -28,7 +28,7 @@ void *file_read_whole(const char *path, size_t *size);
  */
 char *cache_path(const char *base, const char *home, const char *name, struct error *error);
 
-/* True if the path is an existing folder. "-", which is stdin or stdout, is none. */
+/* True if the path is an existing folder. False for "-", which is stdin or stdout. */
 bool is_folder(const char *path);
 
 /* Creates the folders above a path as far as possible. Ignores errors: they show when the caller uses the

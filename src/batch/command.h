@@ -26,7 +26,7 @@ struct command {
     const char *output;       /* "-" is stdout; NULL: each input's own path (--in-place), or a command
                                * without outputs (--info, --check, --compare) */
     bool output_is_directory; /* as there are several inputs or --files-from, or `output` ends in a slash */
-    /* True if the last name may have been meant as an input, for example by a shell pattern. */
+    /* True if the last name may be an input, for example of a shell pattern. */
     bool output_may_be_input; /* a stage or option follows the names: a.jpg b.jpg --blur 2 */
     bool output_after_input;  /* the name follows an input, in a command with options: --blur 2 *.jpg */
 

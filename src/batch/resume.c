@@ -400,10 +400,10 @@ bool resume_finds_done(const struct resume *resume, struct job *job)
         return false;
     /* Its name, or else its content, must have the format of --format. PBM and PNM are recognised only as
      * some netpbm format. */
-    const struct format *wanted = resume->settings->format;
+    const struct format *requested = resume->settings->format;
     const struct format *found =
-        !wanted || wanted == format_by_path(job->output) ? wanted : format_by_content(job->output);
-    if (found != wanted && (!found || wanted->recognise || found->reader != wanted->reader))
+        !requested || requested == format_by_path(job->output) ? requested : format_by_content(job->output);
+    if (found != requested && (!found || requested->recognise || found->reader != requested->reader))
         return false;
     for (size_t i = 0; i < resume->chain->count; i++) {
         const struct stage_caps caps = step_caps(&resume->chain->steps[i]);
@@ -454,8 +454,8 @@ enum status resume_check(const struct settings *settings, const struct job_list 
 
 /* ---------------------------------------------------------------- existing outputs that may be inputs */
 
-/* Maps the first `size` bytes of a file. Returns MAP_FAILED if it is shorter, as it may just have been cut.
- */
+/* Maps the first `size` bytes of a file. Returns MAP_FAILED if it is shorter: another program may have cut
+ * it. */
 static char *map_file(const char *path, size_t size)
 {
     struct stat info;

@@ -71,14 +71,15 @@ bool resume_expects_done(const struct resume *resume, const struct job *job);
  * full disk): then the next run reads the output. */
 void resume_note(const struct resume *resume, const struct job *job);
 
-/* Fails with STATUS_USAGE if the output may be meant as an input (struct command), and a file that must be
- * kept would be replaced:
+/* Fails with STATUS_USAGE if the output's name may be an input (struct command) and an existing file is to be
+ * kept:
  *
- *     a file named before the stages, or for a stack, whose inputs climg often made    is kept
- *     a file named after them, or in a folder        is kept unless climg made it
+ *     output of a stack, whose inputs climg often made      always
+ *     single file, named before the stages                  always
+ *     single file, named after them; file in a folder       unless climg made it
  *
- * climg made a file if its text Software or a record of `resume`, NULL without --resume, says so. Empty
- * files, copies of the inputs and formats without texts count as made by climg. --yes permits all. */
+ * climg made a file if its text Software or a record of `resume` says so; `resume` is NULL without --resume.
+ * Empty files, copies of the input and formats without texts count as made by climg. --yes permits all. */
 enum status resume_check_existing(const struct command *command, const struct job_list *list,
                                   const struct resume *resume, struct error *error);
 

@@ -8,8 +8,8 @@
 enum { HISTOGRAM_BINS = 256 };
 
 struct page_measures {
-    /* Finite sample values of each channel, in the file's units; as in all fields but
-     * the last two, without the colours of fully transparent pixels. NaN: there are none. */
+    /* Finite sample values of each channel, in the file's units; NaN if there are none. All fields but
+     * real_bits and is_replicated leave out the colours of fully transparent pixels. */
     double smallest[4], largest[4], mean[4];
 
     /* Number of finite samples of each channel in equal parts of the scale: of integers the range of the

@@ -65,7 +65,7 @@ static uint32_t non_page_type(const struct ifd *ifd)
     return 0;
 }
 
-/* Sets *sub to SubIFD number `index`, from 0, of a directory. False if there is none; only the first
+/* Sets *sub to SubIFD number `index`, from 0, of a directory. Returns false if it is missing. Only the first
  * SUB_IFDS_MAX are found. */
 static bool find_sub_ifd(const struct ifd *ifd, uint64_t index, struct ifd *sub)
 {
@@ -261,8 +261,9 @@ static bool has_layers(const struct ifd *ifd)
     return false;
 }
 
-/* Warns of pictures that the output will not have: Photoshop's layers, those in the page's SubIFDs, and with
- * the first page those of all directories that are no pages. Smaller copies are only noted. */
+/* Warns of pictures that the output will not have: Photoshop's layers and the pictures in the page's SubIFDs;
+ * for the first page also the pictures in all directories that are no pages. Smaller copies are only noted.
+ */
 static void note_other_pictures(struct tiff_reader *reader, struct metadata *metadata)
 {
     const bool is_first = reader->page == 1 || reader->page == reader->base.options.page;
