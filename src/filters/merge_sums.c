@@ -35,12 +35,11 @@ struct accumulators {
     size_t slice_begin, slice_end; /* first pixel of the slice, and first pixel after it */
 };
 
-/* Samples that are widened at a time. */
-enum { BLOCK_SAMPLES = 1024 };
-
-/* Bytes that are read from a file at a time: few enough for the cache, and enough for disks with heads, which
- * seek between files. */
-enum { SLICE_BYTES = 1 << 20 };
+/* Bytes that are read from a file at a time. Their sums are two or four times as large, and both should stay
+ * in the cache of a core. 96 TIFFs of 144 MB, in memory, took 5.6 s of processor time with 1 MiB, 4.1 s with
+ * 512 KiB and 3.7 s with 256 or 128 KiB. A disk with heads that reads 128 KiB ahead seeks 1.5 times as often
+ * as with 1 MiB. Tried and lost: asking it to read 1 MiB ahead (POSIX_FADV_WILLNEED), 10% more time. */
+enum { SLICE_BYTES = 1 << 18 };
 
 /* Maximum number of threads that add pictures. */
 enum { LANES_MAX = 8 };
@@ -95,42 +94,38 @@ static enum status accumulators_begin(const void *params, const struct merge_inp
     return sums->double_sums && sums->row ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Merges numbers into their accumulators, or sets these with `is_first`. */
-static void merge_numbers(enum merge_method method, bool is_first, const uint32_t *restrict from,
-                          size_t count, uint32_t *restrict to)
-{
-    if (is_first)
-        memcpy(to, from, count * sizeof *to);
-    else if (method == MERGE_MAX)
-        for (size_t i = 0; i < count; i++)
-            to[i] = from[i] > to[i] ? from[i] : to[i];
-    else if (method == MERGE_MIN)
-        for (size_t i = 0; i < count; i++)
-            to[i] = from[i] < to[i] ? from[i] : to[i];
-    else
-        for (size_t i = 0; i < count; i++)
-            to[i] += from[i];
-}
+/* Defines a function that merges integers into their accumulators, or sets these with `is_first`. Widening
+ * the samples in a loop of its own took twice as long. */
+#define DEFINE_MERGE(NAME, TYPE)                                                                             \
+    static void NAME(enum merge_method method, bool is_first, const TYPE *restrict from, size_t count,       \
+                     uint32_t *restrict to)                                                                  \
+    {                                                                                                        \
+        if (is_first)                                                                                        \
+            for (size_t i = 0; i < count; i++)                                                               \
+                to[i] = from[i];                                                                             \
+        else if (method == MERGE_MAX)                                                                        \
+            for (size_t i = 0; i < count; i++)                                                               \
+                to[i] = from[i] > to[i] ? from[i] : to[i];                                                   \
+        else if (method == MERGE_MIN)                                                                        \
+            for (size_t i = 0; i < count; i++)                                                               \
+                to[i] = from[i] < to[i] ? from[i] : to[i];                                                   \
+        else                                                                                                 \
+            for (size_t i = 0; i < count; i++)                                                               \
+                to[i] += from[i];                                                                            \
+    }
+DEFINE_MERGE(merge_bytes, uint8_t)
+DEFINE_MERGE(merge_words, uint16_t)
+DEFINE_MERGE(merge_numbers, uint32_t)
 
-/* Merges `rows` rows of integers into their accumulators, or sets these with `is_first`. Widens some samples
- * at a time, which stay in the cache. */
+/* Merges `rows` rows of integers into their accumulators, or sets these with `is_first`. */
 static void add_integers(const struct accumulators *sums, const void *samples, size_t rows, bool is_first,
                          uint32_t *to)
 {
     const size_t count = sums->base.width * rows * sums->base.channels;
-    const uint8_t *bytes = samples;
-    const uint16_t *words = samples;
-    uint32_t wide[BLOCK_SAMPLES];
-    for (size_t first = 0, some; first < count; first += some) {
-        some = count - first < BLOCK_SAMPLES ? count - first : BLOCK_SAMPLES;
-        if (sums->base.type == SAMPLE_UINT8)
-            for (size_t i = 0; i < some; i++)
-                wide[i] = bytes[first + i];
-        else
-            for (size_t i = 0; i < some; i++)
-                wide[i] = words[first + i];
-        merge_numbers(sums->method, is_first, wide, some, to + first);
-    }
+    if (sums->base.type == SAMPLE_UINT8)
+        merge_bytes(sums->method, is_first, samples, count, to);
+    else
+        merge_words(sums->method, is_first, samples, count, to);
 }
 
 /* Fails if the integer sums would overflow with another picture. */
