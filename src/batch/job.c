@@ -276,6 +276,9 @@ enum status job_check(const struct job *job, struct error *error)
     const char *kind = job->stat_errno == ENOENT ? foreign_name_by_path(job->input) : NULL;
     if (strstr(job->input, "://") != NULL)
         fail(error, STATUS_FAILED, "climg opens only files; use a pipe: curl URL | climg - OUTPUT");
+    else if (strpbrk(job->input, "*?") != NULL)
+        fail(error, STATUS_FAILED,
+             "there is no such file; the shell replaces * and ? if they are not in quotes and a file fits");
     else
         fail(error, STATUS_FAILED, "cannot open: %s%s%s", strerror(job->stat_errno), kind ? "; also, " : "",
              kind ? foreign_read_hint(kind, job->input).text : "");

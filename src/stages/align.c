@@ -472,9 +472,10 @@ static enum status run_align(struct run *run, const void *params, const struct v
             "is much larger or smaller than the first picture, so previous cannot align it; use first");
     if (!(found.confidence >= align->confidence))
         return fail(error, STATUS_FAILED,
-                    "cannot be aligned to %s: the pictures do not match (confidence %.2f, needed %.2g)",
+                    "cannot be aligned to %s: the pictures do not match (confidence %.2f, needed %.2g)%s",
                     align->reference ? align->reference : "the picture before it", found.confidence,
-                    align->confidence);
+                    align->confidence,
+                    align->registrations && reference_word(align) == FIRST ? "; try --align middle" : "");
     /* Antialiasing that widens the filter by less than a tenth hardly changes the result, and takes several
      * times as long. */
     const struct affine *affine = &found.affine;

@@ -13,6 +13,7 @@ climg a.png --convolve "0 -1 0 / -1 5 -1 / 0 -1 0" b.png
 climg a.png --convolve "0 -1 0; -1 5 -1; 0 -1 0" b.png
 climg https://example.org/a.png --invert b.png
 climg a.png blur 2 b.png
+climg '*.png' --invert b.png
 climg help
 climg a.gif b.png
 climg "$SAMPLES/soft-alpha.png" --scale 0.5 b.gif

@@ -225,6 +225,7 @@ def test_aligned_series(tmp_path, rng, reference, motion):
     done = harness.run(tmp_path, "--align", f"{reference},model=shift,matrix={tmp_path / 'drift.csv'}", "--stack", "mean",
                        tmp_path / "out.tif")
     assert "in7a.tif: cannot be aligned" in done.err and done.err.count("\n") == 1
+    assert ("try --align middle" in done.err) == (reference == "first")
     lines = [line.split(",") for line in (tmp_path / "drift.csv").read_text().splitlines()[1:]]
     found = np.array([[float(line[3]), float(line[6])] for line in lines if line[1]])
     assert len(lines) == number + 1 and np.abs(found - shifts).max() < 0.1
