@@ -40,9 +40,10 @@ struct conversion job_output_conversion(const struct job *job, const struct work
     conversion_set_curves(&to, shape);
     to.has_range = settings->range.given && (from->has_range || job->is_stack_result) &&
                    !job_is_stack_input(job) && sample_is_float(in) && sample_is_float(to.type);
-    to.counts_clipping = transfer_clips(job->samples, to.type,
-                                        settings->verbose || chain_caps(&job->chain).amplifies ||
-                                            (job->is_stack_result && step_caps(job->merge_step).amplifies));
+    to.counts_clipping =
+        transfer_clips(job->samples, to.type,
+                       settings->verbose || settings->range.given || chain_caps(&job->chain).amplifies ||
+                           (job->is_stack_result && step_caps(job->merge_step).amplifies));
     to.channels = out->channels;
     to.alpha = out->alpha;
     /* A coefficient file says how samples were converted before the transform: invert that. Not for inputs of

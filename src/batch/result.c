@@ -154,7 +154,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
           !slice_only_moves_samples(plan, &page->input_conversion, &page->output_conversion)));
     if (page->output_conversion.counts_clipping)
         result->clipping.samples +=
-            (uint64_t)page->out.width * page->out.height * (uint64_t)page->out.channels;
+            (uint64_t)page->out.width * page->out.height * (uint64_t)(page->out.channels - page->out.alpha);
 
     /* Record the sizes of the first page. */
     if (result->width > 0)
@@ -273,29 +273,30 @@ void result_note_found(const struct job *job, const struct worker *worker, struc
         strcpy(result->found, text);
 }
 
-enum { CLIPPING_TOLERATED = 1 /* percent of the samples: up to here there is no warning */ };
+/* Percent of the samples: up to here clipping by stages, and by --range, causes no warning. */
+enum { CLIPPING_TOLERATED = 1, CLIPPING_BY_RANGE = 90 };
 
-/* Warns of clipped values. Without --verbose it is silent if --range was given, which asks for clipping, or
- * if only stages clip and few samples are affected, as in most pictures. */
+/* Warns of clipped values. Without --verbose it is silent if few samples are affected, as in most pictures,
+ * unless the type of the output clips. */
 static void warn_of_clipping(const struct worker *worker, struct result *result)
 {
     const struct clipping *clipping = &result->clipping;
     const struct settings *settings = worker->context->settings;
     const double percent = 100.0 * (double)clipping->beyond / (double)clipping->samples;
-    const bool is_warned =
-        !settings->range.given && (result->conversion_clips || percent > CLIPPING_TOLERATED);
+    const bool has_range = settings->range.given, is_by_type = result->conversion_clips && !has_range;
+    const bool is_warned = is_by_type || percent > (has_range ? CLIPPING_BY_RANGE : CLIPPING_TOLERATED);
     char text[256] = "";
-    if (clipping->beyond > 0 && is_warned && !result->conversion_clips && !settings->verbose)
-        text_append(text, sizeof text, "%.3g%% of the samples were clipped to black or white by the stages",
-                    percent);
+    if (clipping->beyond > 0 && is_warned && !is_by_type && !settings->verbose)
+        text_append(text, sizeof text, "%.3g%% of the samples were clipped to black or white by %s", percent,
+                    has_range ? "--range" : "the stages");
     else if (clipping->beyond > 0 && (settings->verbose || is_warned))
         text_append(
             text, sizeof text, "%llu of %llu values (%.3g%%) are outside the range of %s samples and %s%s",
             (unsigned long long)clipping->beyond, (unsigned long long)clipping->samples, percent,
             sample_name(result->output_type),
             result->output_type == SAMPLE_HALF ? "became infinite" : "were clipped",
-            !is_warned ? ""
-            : result->conversion_clips
+            !is_warned || has_range ? ""
+            : is_by_type
                 ? "; --range MIN,MAX or --range auto maps values to full scale, --depth float keeps them"
                 : "; a TIFF with --depth float keeps them");
     result_warn(result, text);

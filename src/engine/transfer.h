@@ -56,7 +56,7 @@ bool transfer_clips(enum sample_type in, enum sample_type out, bool amplifies);
 
 /* Numbers of samples of an output, and of those that cannot hold their values. */
 struct clipping {
-    uint64_t samples;     /* all samples of the output; set by batch/result.c */
+    uint64_t samples;     /* all samples of the output but alpha; set by batch/result.c */
     uint64_t beyond;      /* clipped to the range of the type */
     uint64_t not_numbers; /* NaN, written as 0 */
 };

@@ -331,6 +331,9 @@ static enum status open_page(struct tiff_reader *reader, int page, struct error 
         metadata, has_other_channels || reader->layout.separate || description_is_truncated(metadata),
         has_other_channels || reader->unconverted != NULL);
     note_other_pictures(reader, metadata);
+    if (reader->layout.photometric == PHOTOMETRIC_MINISWHITE && !reader->layout.inverted)
+        metadata_warn(metadata,
+                      "is min-is-white with signed or float samples; they stay, so 0 becomes black");
     return STATUS_OK;
 }
 

@@ -176,6 +176,8 @@ def test_range_of_integers_is_in_their_own_numbers(tmp_path, rng):
     assert np.abs(made.samples[..., 0] - samples[..., 0] / 4095 * 65535).max() < 0.5 + 0.05
     assert np.array_equal(made.samples[..., 1], samples[..., 1])
     assert made.texts()["Range"] == "0 to 4095"
+    # As if they were fractions: nearly all become white.
+    assert "were clipped to black or white by --range" in harness.run("in.png", "--range", "0,1", "all.png", cwd=tmp_path).err
 
 
 def test_floats_get_their_values_back(tmp_path, rng):

@@ -247,6 +247,13 @@ def test_min_is_white(tmp_path, rng, dtype):
     assert np.array_equal(convert(tmp_path, output="out.png"), np.iinfo(dtype).max - samples)
 
 
+def test_min_is_white_without_a_largest_value(tmp_path, rng):
+    samples = harness.random_samples(rng, Shape(20, 15, 1, "float32"))
+    harness.write_tiff(tmp_path / "in.tif", samples, photometric="miniswhite")
+    assert "they stay, so 0 becomes black" in harness.run("in.tif", "out.tif", cwd=tmp_path).err
+    assert np.array_equal(harness.read_samples(tmp_path / "out.tif"), samples)
+
+
 def test_palette(tmp_path, rng):
     image = Image.fromarray(rng.integers(0, 256, (21, 17), dtype=np.uint8), "P")
     colours = rng.integers(0, 256, (256, 3), dtype=np.uint8)
