@@ -396,9 +396,12 @@ static enum status check_output_folder(const struct command *command, struct err
                         options_need_value(owner->options) ? "a comma: VALUE,KEY=VALUE" : "= or a comma");
         absent = absent != NULL ? absent : input;
     }
-    /* If all names exist, the last one is probably an input, too, expanded from *.png. */
+    /* If all names exist, the last one is probably an input, too, expanded from *.png, unless stages are
+     * between it and the others. */
+    const bool may_be_input =
+        command->chain.count == 0 || command->output_may_be_input || command->output_after_input;
     if (absent == NULL && command->settings.output == NULL && strcmp(command->output, "-") != 0 &&
-        access(command->output, F_OK) == 0)
+        may_be_input && access(command->output, F_OK) == 0)
         return fail(error, STATUS_USAGE, "no output is named; give a folder at the end, such as out/");
     const struct format *format = format_by_path(command->output);
     const bool joins = absent == NULL && format != NULL && strcmp(format->name, "TIFF") == 0;

@@ -267,7 +267,8 @@ enum status option_parse(const struct option *option, const char *what, const ch
 {
     char label[LIST_SIZE] = "";
     if (option->type == OPTION_FLAG && text != NULL)
-        return fail(error, STATUS_USAGE, "%s takes no value", what);
+        return fail(error, STATUS_USAGE, "%s takes no value%s%s", what, option->hint ? "; " : "",
+                    option->hint ? option->hint : "");
     text_append(label, sizeof label, "%s", what);
     if (text != NULL)
         text_append(label, sizeof label, " %s", quoted_if_empty(text));

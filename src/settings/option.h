@@ -85,7 +85,7 @@ struct option {
     bool hidden;       /* left out of help, manual and completions */
     bool writes;       /* the value is the path of a file that is written */
 
-    const char *hint; /* INTEGER, CHOICE: ends the message about a wrong value; may be NULL */
+    const char *hint; /* INTEGER, CHOICE, FLAG: ends the message about a wrong value; may be NULL */
 
     /* CUSTOM: parses the value. Its message describes only the problem: option_parse prefixes it with
      * "--scale 3: ". */

@@ -192,7 +192,7 @@ static void short_options(void **state)
     assert_int_equal(settings_of("-t=json").timing.form, TIMING_JSON);
     refuse("-m", "-m needs a value: -m auto|buffer|image");
     refuse("-mfast", "-m fast: not one of auto, buffer, image");
-    refuse("-q=1", "-q takes no value");
+    refuse("-q=1", "-q takes no value; --quality N sets the quality");
     refuse("-qz", "unknown option -z; climg --help=all lists stages and options");
     refuse("-1", "unknown option -1; climg --help=all lists stages and options");
     refuse("-blur|2", "unknown option -blur; did you mean --blur?");
@@ -370,7 +370,8 @@ static void values_without_equals(void **state)
     refuse("-n|json|a|b", "-n json: write its value after =, as in -n=json");
     refuse("-qn|json|a|b", "-n json: write its value after =, as in -n=json");
     assert_files("a|--denoise|b", "a", "b", false);
-    refuse("--denoise|-q|10", "10: there is no such file; -q (--quiet) takes no value");
+    refuse("--denoise|-q|10",
+           "10: there is no such file; -q (--quiet) takes no value; --quality N sets the quality");
     refuse("a|--denoise|strong|b.png",
            "strong: there is no such file; --denoise strong: not a number from 0 to 255, nor auto");
     refuse("a|--invert|5|b.png", "5: there is no such file; --invert takes no value");
@@ -444,7 +445,7 @@ static void bad_stages(void **state)
     refuse("in.png|--inverse-wavelet|out.png",
            "--inverse-wavelet needs a wavelet transform: put --wavelet before it, or read the TIFF that "
            "--wavelet wrote; a PNG or JPEG is only a picture of it");
-    refuse("--quiet=yes", "--quiet takes no value");
+    refuse("--quiet=yes", "--quiet takes no value; --quality N sets the quality");
     assert_string_equal(settings_of("-f|tif").format->name, "TIFF");
     assert_string_equal(settings_of("-f|.TIF").format->name, "TIFF");
     assert_string_equal(settings_of("--format=PNG").format->name, "PNG");

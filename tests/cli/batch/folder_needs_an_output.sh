@@ -18,6 +18,7 @@ cp x.png y.png
 cp x.png z.png
 climg x.png y.png z.png --blur 1
 echo $?
+climg x.png y.png --blur 1 z.png # this is an output
 climg x.png y.png none.png --blur 1
 echo $?
 climg x.png y.png --blur 1 -o z.png
