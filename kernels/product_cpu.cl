@@ -24,7 +24,7 @@
 #endif
 
 #define SEGMENT 64  /* blocks along x of a work-item; also in src/filters/product.c */
-#define SPAN    512 /* positions in the tile */
+#define SPAN    512 /* positions in the tile; also in src/filters/product.c */
 #define CHUNK   64  /* positions in a step of sum_without_zeros() */
 
 /* Floats of one channel at a number of positions in a row, with the padding on both sides. */

@@ -1,7 +1,8 @@
 /* Launches of the separable product, by one of three kernels. run_is_cpu() is true for CPU devices with
  * planes in buffers.
  *
- *   product_cpu.cl   CPU devices, buffers: a work-item computes SEGMENT blocks with a tile in the cache
+ *   product_cpu.cl   CPU devices, buffers: a work-item computes SEGMENT blocks with a tile in the cache; each
+ *                    axis by itself if a filter has more than 240 taps
  *   product_gpu.cl   GPUs, and images on any device: a group computes neighbouring blocks with a tile in
  *                    local memory
  *   filter_gpu.cl    GPUs, buffers, the same weights for every output (fits_filter_gpu), at most 129 taps
@@ -27,6 +28,9 @@
 
 /* Blocks along x per work-item of the CPU variant, as in kernels/product_cpu.cl. */
 enum { SEGMENT = 64 };
+
+/* Positions in the tile of the CPU variant, as in kernels/product_cpu.cl. */
+enum { SPAN = 512 };
 
 /* Work-items of a group of the GPU variant; fewer if their tile does not fit into local memory. */
 enum { GROUP = 128 };
@@ -270,11 +274,32 @@ static enum status filter_gpu(struct run *run, const struct product *product, co
                   ARG_MEMORY(tables2.y));
 }
 
+/* Enqueues kernels/product_cpu.cl for each axis by itself, first along y, with one weight along the other. */
+static enum status multiply_axes(struct run *run, const struct product *product, struct error *error)
+{
+    static const float one = 1;
+    struct product by_y = *product, by_x = *product;
+    by_y.x = axis_filtered(&one, 1, product->x.samples, EDGE_CLAMP);
+    by_y.epilogue = epilogue_copy;
+    by_x.y = axis_filtered(&one, 1, product->y.outputs, EDGE_CLAMP);
+    if (run_scratch_like(run, &product->dst, planes_rows(&product->dst), &by_y.dst, error) != STATUS_OK ||
+        multiply_cpu(run, &by_y, error) != STATUS_OK)
+        return STATUS_FAILED;
+    by_x.src = by_y.dst;
+    return multiply_cpu(run, &by_x, error);
+}
+
 enum status product_run(struct run *run, const struct product *product, struct error *error)
 {
     if (fits_filter_gpu(run, product))
         return filter_gpu(run, product, NULL, error);
-    return (run_is_cpu(run) ? multiply_cpu : multiply_gpu)(run, product, error);
+    if (!run_is_cpu(run))
+        return multiply_gpu(run, product, error);
+    /* The tile of a wide window is soon used up, and columns are computed again: 801 taps took 33 times as
+     * long, 241 taps 1.15 times. */
+    const bool is_wide =
+        product->x.outputs == product->x.samples && axis_max_taps(&product->x) + CPU_LANES > SPAN / 2;
+    return (is_wide ? multiply_axes : multiply_cpu)(run, product, error);
 }
 
 enum status gradient_magnitude(struct run *run, const struct product *a, const struct product *b,

@@ -96,7 +96,7 @@ def test_flat_pictures_stay_flat(tmp_path, rng):
         assert np.abs(harness.read_tiff(tmp_path / "out.tif") - value).max() < 1e-6
 
 
-@pytest.mark.parametrize("sigma, truncate", [(9, 4), (30, 2.5)])
+@pytest.mark.parametrize("sigma, truncate", [(9, 4), (30, 2.5), (70, 4)])
 def test_truncate_asks_for_the_filter_itself(tmp_path, rng, sigma, truncate):
     shape = harness.Shape(60, 90, 3, "float32")
     harness.check_stage(tmp_path, rng, shape, ["--blur", f"{sigma},truncate={truncate}"],
