@@ -51,7 +51,7 @@ struct conversion {
     int type, channels, colours; /* a channel after the colours is alpha */
     int divide;                  /* not 0: divide colour by alpha, before the other steps */
     int multiply;                /* not 0: multiply colour by alpha, after the other steps */
-    int flushes_alpha;           /* not 0: flush tiny alpha to 0 (flush_alpha) */
+    int flushes_tiny_alpha;      /* not 0: flush tiny alpha to 0 (flush_alpha) */
     int opponent;                /* not 0: the planes have opponent colours (opponent.h) */
     int has_range;               /* not 0: map colour `low` to 0 and low + 1 / gain to full scale */
     float low, gain;
@@ -264,7 +264,7 @@ static inline void from_chain(lanes *value, const struct conversion conversion, 
     if (conversion.opponent)
         from_opponent(value);
     lanes alpha = conversion.colours == 1 ? value[1] : value[3];
-    if (conversion.flushes_alpha)
+    if (conversion.flushes_tiny_alpha)
         alpha = flush_alpha(alpha);
     /* One loop per step: a single loop makes LLVM in PoCL 6 fail ("did not reach a fixpoint") for one channel in
      * images. */

@@ -55,7 +55,7 @@ bool is_folder(const char *path)
     return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-enum status create_folders(char *path, size_t from, size_t *made_from, struct error *error)
+enum status create_folders(char *path, size_t from, size_t *created_length, struct error *error)
 {
     enum status status = STATUS_OK;
     /* A slash at the start is the root, which exists. */
@@ -64,8 +64,8 @@ enum status create_folders(char *path, size_t from, size_t *made_from, struct er
         *slash = '\0';
         const bool is_made = mkdir(path, 0777) == 0;
         const int cause = errno;
-        if (is_made && *made_from == 0)
-            *made_from = (size_t)(slash - path);
+        if (is_made && *created_length == 0)
+            *created_length = (size_t)(slash - path);
         /* For an existing folder, some network file systems return another error than EEXIST. */
         if (!is_made && cause != EEXIST && !is_folder(path)) {
             status = fail(error, STATUS_FAILED, "cannot make the folder: %s", strerror(cause));

@@ -36,10 +36,10 @@ bool is_folder(const char *path);
 void try_folders_above(char *path);
 
 /* Creates the missing folders of `path`: each part of it that ends at a slash, except parts shorter than
- * `from` bytes. Another process may create the same folders at the same time. If *made_from is 0, it receives
- * the length of the path of the first folder that was created, also if a later folder fails. `path` is
- * modified while the function runs. */
-enum status create_folders(char *path, size_t from, size_t *made_from, struct error *error);
+ * `from` bytes. Another process may create the same folders at the same time. If *created_length is 0, it
+ * receives the length of the path of the first folder that was created, also if a later folder fails. `path`
+ * is modified while the function runs. */
+enum status create_folders(char *path, size_t from, size_t *created_length, struct error *error);
 
 /* Writes a file, and creates the directories above it. An existing file is replaced atomically (rename):
  * another process sees the old file or the new one. */

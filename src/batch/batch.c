@@ -171,8 +171,8 @@ static void remove_empty_folders(struct job_list *list)
         removed_any = false;
         for (size_t i = 0; i < list->count; i++) {
             const struct job *job = &list->jobs[i];
-            char *slash = job->made_from > 0 ? strrchr(job->output, '/') : NULL;
-            while (slash && (size_t)(slash - job->output) >= job->made_from) {
+            char *slash = job->created_length > 0 ? strrchr(job->output, '/') : NULL;
+            while (slash && (size_t)(slash - job->output) >= job->created_length) {
                 *slash = '\0';
                 removed_any = rmdir(job->output) == 0 || removed_any;
                 char *above = strrchr(job->output, '/');
@@ -261,7 +261,7 @@ static enum status prepare_command(struct command *command, struct job_list *lis
     enum status status = STATUS_OK;
     if (!command->settings.dry_run && list->output_is_directory) {
         char *folder = text_print(error, "%s/", list->output);
-        status = folder ? create_folders(folder, 0, &list->jobs[0].made_from, error) : STATUS_FAILED;
+        status = folder ? create_folders(folder, 0, &list->jobs[0].created_length, error) : STATUS_FAILED;
         free(folder);
         if (status == STATUS_OK && !is_folder(list->output))
             status =

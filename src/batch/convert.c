@@ -188,7 +188,7 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     const struct shape *shape = plan_output(page->plan);
     struct image_info *out = &page->out;
     page->input_conversion = job_input_conversion(job, worker);
-    page->input_conversion.flushes_alpha = plan_has_large_halo(page->plan);
+    page->input_conversion.flushes_tiny_alpha = plan_has_large_halo(page->plan);
     page->input_conversion.opponent_in = page->plan->opponent_in;
     page->input_conversion.opponent_out = page->plan->opponent_out;
     *out = *in;

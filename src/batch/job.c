@@ -92,7 +92,7 @@ enum status job_check_more(const struct job *job, struct error *error)
 enum status job_check_in_place(const struct job *job, const struct worker *worker, struct error *error)
 {
     const struct worker_context *context = worker->context;
-    /* A mosaic that the chain got besides the user's stages makes a picture of coefficients. */
+    /* A step that the user did not write is the --mosaic that turns coefficients into a picture. */
     const char *loss =
         job->pyramid && job->chain.count > context->chain->count ? "the coefficients of a transform"
         : job->format->lossy && !reader_format(job->reader)->lossy && !context->settings->lossless
@@ -309,7 +309,7 @@ struct reader_options job_reader_options(const struct worker *worker)
 {
     const struct chain *chain = worker->context->chain;
     struct reader_options options = settings_reader_options(worker->context->settings);
-    options.target = chain->count > 0 ? step_caps(&chain->steps[0]).target : NULL;
+    options.rgb_space = chain->count > 0 ? step_caps(&chain->steps[0]).rgb_space : NULL;
     options.jobs = worker->share.threads;
     options.memory = coding_memory(worker);
     return options;
@@ -335,7 +335,8 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
         /* create_folders changes the path, and other threads read job->output. */
         char *path = copy_text(job->output, error);
         const char *below = path ? strrchr(path, '/') - (last - job->name) : NULL;
-        status = path ? create_folders(path, (size_t)(below - path), &job->made_from, error) : STATUS_FAILED;
+        status =
+            path ? create_folders(path, (size_t)(below - path), &job->created_length, error) : STATUS_FAILED;
         free(path);
     }
     double since = clock_seconds();
@@ -507,7 +508,7 @@ void job_close(struct job *job)
     free_pages(job->picture.samples, job->picture.size);
     metadata_free(&job->picture.info.metadata);
     job->picture = (struct stack_picture){.samples = NULL};
-    if (!job->stays_open)
+    if (!job->keeps_reader)
         job_close_input(job);
     chain_free(&job->chain);
     chain_free(&job->chroma_chain);

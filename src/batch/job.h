@@ -48,7 +48,7 @@ struct job {
     bool is_stack_result;          /* the job is not an input but the result: its reader is the merge */
 
     /* The outcome so far. */
-    size_t made_from; /* length of the part of `output` that is the first folder created for it; 0: none */
+    size_t created_length;  /* length of the path of the first folder created for `output`; 0: none */
     struct stat input_stat; /* from before the input was opened; st_mode 0: stat failed */
     bool skipped;           /* an earlier run has done the job (--resume) */
     bool is_expected_done;  /* probably skipped, so it is not in pending_bytes; protected by progress.lock */
@@ -71,7 +71,7 @@ struct job {
     double low, high;             /* with --range: the sample values that become 0 and full scale, in units of
                                    * sample_full_scale (1 for floats) */
     struct stack_picture picture; /* of an input of a stack: the current page */
-    bool stays_open;              /* job_close leaves the reader to stack_free, as the merge needs it */
+    bool keeps_reader;            /* job_close leaves the reader to stack_free, as the merge needs it */
     int merged_pages;             /* number of its pages that were merged */
 
     bool is_deferred;          /* to be done at the end; protected by the worker pool's lock */

@@ -111,7 +111,7 @@ static enum status measure_steps(const struct job *job, struct worker *worker, s
                                 .alpha = out->alpha,
                                 .type = plan.out},
                         .clipping = &ignored};
-    page.input_conversion.flushes_alpha = plan_has_large_halo(&plan);
+    page.input_conversion.flushes_tiny_alpha = plan_has_large_halo(&plan);
     page.input_conversion.opponent_in = plan.opponent_in;
     page.input_conversion.opponent_out = plan.opponent_out;
     /* Measure the samples that an output would get; of an input of a stack, samples with the file's curve. */

@@ -90,9 +90,9 @@ static enum status allow_outputs(const struct command *command, const struct job
             return STATUS_FAILED;
     }
     /* Allow removing the output folder if this run created it: it is removed if it stays empty. */
-    const size_t made_from = list->jobs[0].made_from;
-    if (made_from > 0) {
-        char *made = text_print(error, "%.*s", (int)made_from, list->jobs[0].output);
+    const size_t created_length = list->jobs[0].created_length;
+    if (created_length > 0) {
+        char *made = text_print(error, "%.*s", (int)created_length, list->jobs[0].output);
         if (!made)
             return STATUS_FAILED;
         confine_allow_folder(made, CONFINE_REMOVE_FOLDERS);

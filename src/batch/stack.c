@@ -341,7 +341,7 @@ static enum status end_picture(void *context, struct error *error)
     }
     if (status == STATUS_OK && picture->stays_in_file) {
         status = merge->add_reader(stack->merge, job->reader, error);
-        job->stays_open = status == STATUS_OK;
+        job->keeps_reader = status == STATUS_OK;
     } else if (status == STATUS_OK) {
         status = merge->add(stack->merge, picture->run, picture->samples, error);
     }
@@ -417,7 +417,7 @@ enum status stack_open_reader(struct job *job, struct worker *worker, struct err
 enum status stack_check_unchanged(const struct stack *stack, struct error *error)
 {
     for (size_t i = 0; i < stack->series.count; i++)
-        if (stack->jobs[i].stays_open && job_check_unchanged(&stack->jobs[i], error) != STATUS_OK) {
+        if (stack->jobs[i].keeps_reader && job_check_unchanged(&stack->jobs[i], error) != STATUS_OK) {
             error_prefix_once(error, job_input_name(&stack->jobs[i]));
             return STATUS_FAILED;
         }

@@ -174,7 +174,8 @@ enum status coefficients_read(const struct image_info *first, struct coefficient
         status = fail(error, STATUS_FAILED, "coefficient file of version %d; this climg reads version %d",
                       version, FORMAT_VERSION);
     else if (!coefficients_are_valid(coefficients))
-        status = fail(error, STATUS_FAILED, "damaged coefficient file: its description is of no pyramid");
+        status =
+            fail(error, STATUS_FAILED, "damaged coefficient file: its description has impossible numbers");
     else
         status = check_page(&coefficients->shape, 0, first, error);
     if (status == STATUS_OK)
@@ -261,7 +262,7 @@ enum status coefficients_check(uint32_t sum, const struct metadata *last, bool *
     if (is_right)
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
-                "damaged coefficient file: its checksum is wrong; where it was changed on purpose, "
+                "damaged coefficient file: its checksum is wrong; if it was changed on purpose, "
                 "remove the last page's description");
 }
 

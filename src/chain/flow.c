@@ -68,7 +68,7 @@ struct flow {
     /* Private to the calling thread. */
     int slice;           /* number of the slice that is being enqueued */
     cl_mem clipped;      /* clipping counters; may be NULL */
-    struct slot *source; /* slot that the device reads; NULL between slices, but with plan->moved_steps all
+    struct slot *source; /* slot that the device reads; NULL between slices, but with plan->raster_steps all
                           * slices read the same slot */
     struct slot *target; /* slot that the device writes */
 };
@@ -138,8 +138,8 @@ static enum status read_pieces(struct flow *flow, unsigned char *to, int rows, b
     while (status == STATUS_OK && rows > 0 && !queue_stopped(&flow->reader.idle)) {
         const int count = rows < piece ? rows : piece;
         /* Decode rows that no slice needs, to find damage, unless --crop cuts them off by moving samples. */
-        status = (skip && plan->moved_steps > 0 ? reader_skip : reader_read)(flow->page->reader, to, pitch,
-                                                                             (uint32_t)count, error);
+        status = (skip && plan->raster_steps > 0 ? reader_skip : reader_read)(flow->page->reader, to, pitch,
+                                                                              (uint32_t)count, error);
         flow->next_row += count;
         rows -= count;
         to += skip ? 0 : (size_t)count * pitch;
@@ -149,11 +149,11 @@ static enum status read_pieces(struct flow *flow, unsigned char *to, int rows, b
 }
 
 /* Returns the number of slices to read. If a chain begins with stages that move samples before they become
- * planes (plan->moved_steps), the whole page is read into one slot. */
+ * planes (plan->raster_steps), the whole page is read into one slot. */
 static int slices_to_read(const struct flow *flow)
 {
     const struct plan *plan = flow->page->plan;
-    return plan->moved_steps > 0 ? 1 : plan->slices;
+    return plan->raster_steps > 0 ? 1 : plan->slices;
 }
 
 /* Fills the slot with the input rows of the next slice: copies carried rows, skips rows that no slice needs,
@@ -270,7 +270,7 @@ static enum status acquire_input(struct flow *flow, struct raster *in, struct er
 static enum status release_input(struct flow *flow, struct error *error)
 {
     struct slot *slot = flow->source;
-    if (flow->page->plan->moved_steps > 0 && flow->slice + 1 < flow->page->plan->slices)
+    if (flow->page->plan->raster_steps > 0 && flow->slice + 1 < flow->page->plan->slices)
         return STATUS_OK;
     flow->source = NULL;
     enum status status = staging_map(slot->staging, 0, error);

@@ -52,7 +52,7 @@ struct page memory_page(struct run *run, const struct plan *plan, bool linear, d
                                                 .channels = in->channels,
                                                 .alpha = in->alpha,
                                                 .multiply = has_stages,
-                                                .flushes_alpha = plan_has_large_halo(plan),
+                                                .flushes_tiny_alpha = plan_has_large_halo(plan),
                                                 .linear = linear && has_stages,
                                                 .exponent = exponent,
                                                 .opponent_in = plan->opponent_in,

@@ -60,7 +60,7 @@ void plan_rows(const struct plan *plan, struct interval out, struct interval *ro
         const struct step *step = &plan->chain->steps[i - 1];
         const struct shape *in = &plan->shapes[i - 1];
         /* The input of a first step that moves samples is read once, for all slices. */
-        const bool is_moved = i == 1 && plan->moved_steps > 0;
+        const bool is_moved = i == 1 && plan->raster_steps > 0;
         const struct interval needed = is_moved ? rows_full(plan->shapes[1].height) : rows[i];
         rows[i - 1] =
             is_whole ? rows_full(in->height)
@@ -136,7 +136,7 @@ bool plan_has_large_halo(const struct plan *plan)
 
 bool plan_outgrows(const struct plan *plan, const struct interval *rows, int *most)
 {
-    const int count = rows[plan->moved_steps].end - rows[plan->moved_steps].begin;
+    const int count = rows[plan->raster_steps].end - rows[plan->raster_steps].begin;
     const bool outgrows = *most > 0 && count > plan->headroom * *most;
     *most = count > *most ? count : *most;
     return outgrows;
@@ -153,16 +153,16 @@ void plan_set_slice(struct plan *plan, int slice_rows)
     for (int i = 0; i < plan->slices; i++) {
         struct interval rows[MAX_CHAIN + 1] = {{0, 0}};
         plan_rows(plan, plan_slice(plan, i), rows);
-        for (size_t k = plan->moved_steps; k <= plan->chain->count; k++)
+        for (size_t k = plan->raster_steps; k <= plan->chain->count; k++)
             if (rows[k].end - rows[k].begin > plan->tallest)
                 plan->tallest = rows[k].end - rows[k].begin;
-        const struct interval entering = rows[plan->moved_steps];
+        const struct interval entering = rows[plan->raster_steps];
         const int count = entering.end - entering.begin, overlap = previous_end - entering.begin;
         first = i == 0 ? count : first;
         most = count > most ? count : most;
         /* Samples that are moved are read once, for all slices. */
-        plan->input_rows = plan->moved_steps > 0 ? rows[0].end - rows[0].begin : most;
-        if (plan->moved_steps == 0 && overlap > plan->overlap_rows)
+        plan->input_rows = plan->raster_steps > 0 ? rows[0].end - rows[0].begin : most;
+        if (plan->raster_steps == 0 && overlap > plan->overlap_rows)
             plan->overlap_rows = overlap;
         previous_end = entering.end;
     }

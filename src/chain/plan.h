@@ -30,8 +30,8 @@ struct plan {
     /* The samples of the files. */
     enum sample_type in, out; /* valid if that end is an image */
     bool converted;           /* samples become values by a curve or --range, not by a factor alone */
-    size_t moved_steps; /* number of first steps that move samples before they become planes: all, 1 or 0.
-                         * Unless it is 0, all input samples stay in memory */
+    size_t raster_steps; /* number of first steps that move samples before they become planes: all, 1 or 0.
+                          * Unless it is 0, all input samples stay in memory */
     bool opponent_in, opponent_out; /* the first stage reads, the last one writes opponent colours */
 
     /* The slices. plan_set_slice sets everything from slice_rows on. */

@@ -69,7 +69,7 @@ static enum status find_memory_need(const struct plan *plan, const struct plan_r
 {
     const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
     const uint64_t read =
-        staging_bytes(in, plan->in, plan->input_rows, plan->moved_steps > 0 ? 1 : plan->slices);
+        staging_bytes(in, plan->in, plan->input_rows, plan->raster_steps > 0 ? 1 : plan->slices);
     const struct conversion from = {.type = plan->in,
                                     .channels = in->channels,
                                     .alpha = in->alpha,
@@ -77,7 +77,7 @@ static enum status find_memory_need(const struct plan *plan, const struct plan_r
         to = {
             .type = plan->out, .channels = out->channels, .alpha = out->alpha, .has_range = plan->converted};
     need->staging = read + staging_bytes(out, plan->out, plan->slice_rows, plan->slices);
-    need->kept_input = plan->moved_steps > 0 ? read : 0;
+    need->kept_input = plan->raster_steps > 0 ? read : 0;
     need->codecs = request->reader_memory + writer_bytes(plan, request);
     if (in->kind == KIND_IMAGE)
         need->codecs +=
@@ -119,8 +119,7 @@ static enum status fail_limit(const struct plan *plan, const struct plan_request
                               const struct run *run, const struct memory_need *need, struct error *error)
 {
     /* Reader and writer use a share of the limit, so their memory grows with it. Raise the limit until it is
-     * enough. The loop ends, as the reader's memory has a bound: it decodes at most a page ahead, here
-     * counted four times. */
+     * enough. The loop ends, as the reader's memory has a bound: its own buffers and four pages. */
     const struct shape *in = &plan->shapes[0];
     const uint64_t runs = run->limits.host_halved ? 2 : 1, present = runs * run->limits.host,
                    others = host_bytes(run, need) - writer_bytes(plan, request) - request->reader_memory,
@@ -167,7 +166,7 @@ static double estimate_bytes(const struct plan *plan, const struct run *run, int
     double sum = 0;
     *largest = 0;
     plan_rows(plan, (struct interval){begin, begin + slice_rows}, rows);
-    for (size_t i = plan->moved_steps; i <= plan->chain->count; i++) {
+    for (size_t i = plan->raster_steps; i <= plan->chain->count; i++) {
         const struct shape *shape = &plan->shapes[i];
         const int channels = run->memory == MEMORY_IMAGE ? 4 : shape->channels;
         const double bytes = 2 * 4.0 * shape->width * channels * (rows[i].end - rows[i].begin);
@@ -183,7 +182,7 @@ static double estimate_bytes(const struct plan *plan, const struct run *run, int
  * Larger slices gain nothing, and pinning costs 0.37 ms a MB, as much as a pinned MB saves in five uses. */
 static int transfer_rows(const struct plan *plan)
 {
-    const struct shape *in = &plan->shapes[plan->moved_steps], *out = plan_output(plan);
+    const struct shape *in = &plan->shapes[plan->raster_steps], *out = plan_output(plan);
     const double row =
         fmax(4.0 * in->width * in->channels * in->height / out->height, 4.0 * out->width * out->channels);
     const double rows = fmin(fmax(row * out->height / 12, 16e6), 64e6) / row;
@@ -203,7 +202,7 @@ struct slice_bounds {
 static struct slice_bounds find_bounds(const struct plan *plan, const struct run *run)
 {
     const struct device *device = run->device;
-    const size_t first = plan->moved_steps;
+    const size_t first = plan->raster_steps;
     const int halo = find_halo(plan, first);
     double largest;
     struct slice_bounds bounds = {.budget = 0.5 * (double)run->limits.device};
@@ -219,9 +218,8 @@ static struct slice_bounds find_bounds(const struct plan *plan, const struct run
     bounds.least = bounds.has_large_halo ? halo * 3 / 7 : 2 * halo;
     if (!bounds.has_large_halo && plan->chain->count > first &&
         step_caps(&plan->chain->steps[first]).gathers) {
-        /* At most a seventh of the rows after the first stage are halo, as that stage computes them, too: a
-         * page of 35 megapixels through --deskew and --threshold sauvola takes 0.94 of the time with a third.
-         */
+        /* The first stage also computes the halo of the stages after it: at most a seventh of those rows.
+         * With a third, --deskew --threshold sauvola of 35 megapixels takes 1.06 times as long. */
         const int rest = 6 * find_halo(plan, first + 1);
         bounds.least = rest > halo * 3 / 7 ? rest : halo * 3 / 7;
     }
@@ -311,7 +309,7 @@ static bool is_sliceable(const struct plan *plan, const struct run *run)
         return false;
     size_t analyses = 0;
     /* A first step that moves samples has all input rows. */
-    for (size_t i = plan->moved_steps > 0; i < plan->chain->count; i++) {
+    for (size_t i = plan->raster_steps > 0; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
         analyses += step->stage->analysis != NULL;
         if (analyses > MAX_ANALYSIS_RESULTS || step->stage->rows == rows_all ||
@@ -353,10 +351,10 @@ enum status plan_make(struct plan *plan, const struct plan_request *request, str
             moves++;
         /* If other steps follow, colours that the second move adds are not rounded to samples. */
         const bool are_all = moves == chain->count && plan->in == plan->out && !plan->converted;
-        plan->moved_steps = are_all || moves == 0 ? moves : 1;
-        if (chain->count > plan->moved_steps) {
+        plan->raster_steps = are_all || moves == 0 ? moves : 1;
+        if (chain->count > plan->raster_steps) {
             plan->opponent_in =
-                is_opponent(&chain->steps[plan->moved_steps], &plan->shapes[plan->moved_steps]);
+                is_opponent(&chain->steps[plan->raster_steps], &plan->shapes[plan->raster_steps]);
             plan->opponent_out = is_opponent(&chain->steps[chain->count - 1], plan_output(plan));
         }
         plan->sliceable = is_sliceable(plan, run);

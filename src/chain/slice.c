@@ -14,7 +14,7 @@
 bool slice_only_moves_samples(const struct plan *plan, const struct conversion *from,
                               const struct conversion *to)
 {
-    return plan->moved_steps > 0 && plan->chain->count == plan->moved_steps && !plan->analysis &&
+    return plan->raster_steps > 0 && plan->chain->count == plan->raster_steps && !plan->analysis &&
            conversion_keeps_samples(from, to);
 }
 
@@ -22,7 +22,7 @@ struct slice slice_begin(const struct plan *plan, struct run *run, const struct 
                          const struct conversion *to)
 {
     const struct chain *chain = plan->chain;
-    const size_t moved = plan->moved_steps;
+    const size_t moved = plan->raster_steps;
     struct slice slice = {.run = run,
                           .plan = plan,
                           .from = from,
@@ -105,7 +105,7 @@ static enum status run_stages(const struct slice *slice, const struct interval *
     struct run *run = slice->run;
     enum status status = STATUS_OK;
     value->opponent = plan->opponent_in;
-    for (size_t i = plan->moved_steps; status == STATUS_OK && i < plan->chain->count; i++) {
+    for (size_t i = plan->raster_steps; status == STATUS_OK && i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
         const bool last = i + 1 == plan->chain->count;
         struct value next = {.shape = plan->shapes[i + 1],
@@ -157,7 +157,8 @@ enum status slice_run(struct slice *slice, const struct raster *in, const struct
         pool_free_unused(&run->pool, true); /* the allocations of earlier slices are too small */
 
     /* Move the samples. */
-    const size_t aside = plan->moved_steps - slice->only_moves_samples; /* the last step may write to `out` */
+    const size_t aside =
+        plan->raster_steps - slice->only_moves_samples; /* the last step may write to `out` */
     struct planes moved = {.object = NULL};
     struct raster samples = *in;
     enum status status = STATUS_OK;
@@ -171,7 +172,7 @@ enum status slice_run(struct slice *slice, const struct raster *in, const struct
     }
 
     /* The input of the stages: a pyramid, samples, or planes. */
-    struct value value = {.shape = plan->shapes[plan->moved_steps], .rows = rows[plan->moved_steps]};
+    struct value value = {.shape = plan->shapes[plan->raster_steps], .rows = rows[plan->raster_steps]};
     if (value.shape.kind == KIND_PYRAMID) {
         memcpy(value.planes, pyramid->planes, sizeof value.planes);
         memset(pyramid->planes, 0, sizeof pyramid->planes);

@@ -103,7 +103,7 @@ static enum status draw_pieces(struct page_tap *tap, struct error *error)
     const struct plan *plan = tap->page->plan;
     const int height = plan_output(plan)->height;
     /* A pyramid, rows that need all input rows, and a first step that moves all samples: all of it. */
-    const bool needs_all = plan_may_need_analysis(plan), is_moved = plan->moved_steps > 0;
+    const bool needs_all = plan_may_need_analysis(plan), is_moved = plan->raster_steps > 0;
     const bool is_whole = !plan->sliceable || is_moved || needs_all;
     const double share = is_whole ? 1 : tap->verifier->share;
     const int slice = is_whole ? height : plan->slice_rows;

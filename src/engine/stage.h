@@ -208,7 +208,7 @@ struct stage_caps {
 
     /* RGB space that the stage converts to. If it is the first stage, CMYK files are read in this space. May
      * be NULL. */
-    const struct colour_space *target;
+    const struct colour_space *rgb_space;
 
     /* Parameters are positions, sizes or angles in the upright picture. The picture is turned upright before
      * the stage, unless --stored-orientation is given. */

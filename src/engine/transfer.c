@@ -2,7 +2,7 @@
  *
  * The usual sample types (8 and 16 bit, float) have a short program each. The others share one program, whose
  * branches take less time than compiling a program for each. The steps of a conversion are arguments, except
- * the transfer curve, whose code is long. Without any step there is a program, too (PLAIN). */
+ * the transfer curve, whose code is long. A conversion without any step has a program of its own (PLAIN). */
 #include "engine/transfer.h"
 
 #include "image/colour/colour.h"
@@ -33,7 +33,7 @@ struct curve {
 };
 
 struct sample_conversion {
-    cl_int type, channels, colours, divide, multiply, flushes_alpha, opponent, has_range;
+    cl_int type, channels, colours, divide, multiply, flushes_tiny_alpha, opponent, has_range;
     cl_float low, gain, unit, lowest, highest, first_rounding;
     struct curve curve;
     cl_int table_step; /* floats from the table of one channel to the next table */
@@ -199,7 +199,7 @@ enum status unpack_columns(struct run *run, const struct raster *raster, int col
     arguments.multiply =
         arguments.divide || (conversion->alpha && conversion->multiply && !conversion->premultiplied);
     arguments.opponent = conversion->opponent_in;
-    const cl_int bytes_a_pixel = (cl_int)raster->pixel, first = column;
+    const cl_int bytes_per_pixel = (cl_int)raster->pixel, first = column;
     struct event_owner *owner = &run->device->event_log->owner;
     const struct event_owner caller = *owner;
     cl_mem curves;
@@ -208,7 +208,7 @@ enum status unpack_columns(struct run *run, const struct raster *raster, int col
     struct kernel_launch work = make_work(run, "unpack", conversion, raster, planes);
     *owner = UNPACKING;
     enum status status = LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(planes),
-                                ARG(arguments), ARG(bytes_a_pixel), ARG(first), ARG_MEMORY(curves));
+                                ARG(arguments), ARG(bytes_per_pixel), ARG(first), ARG_MEMORY(curves));
     *owner = caller;
     return status;
 }
@@ -219,9 +219,9 @@ enum status pack_columns(struct run *run, const struct planes *planes, struct co
     const struct conversion *conversion = raster->conversion;
     struct sample_conversion arguments = describe_conversion(conversion);
     arguments.divide = conversion->alpha && (conversion->multiply || conversion->premultiplied);
-    arguments.flushes_alpha = conversion->alpha && conversion->flushes_alpha;
+    arguments.flushes_tiny_alpha = conversion->alpha && conversion->flushes_tiny_alpha;
     arguments.opponent = conversion->opponent_out;
-    const cl_int bytes_a_pixel = (cl_int)raster->pixel;
+    const cl_int bytes_per_pixel = (cl_int)raster->pixel;
     struct event_owner *owner = &run->device->event_log->owner;
     const struct event_owner caller = *owner;
     cl_mem curves;
@@ -231,7 +231,7 @@ enum status pack_columns(struct run *run, const struct planes *planes, struct co
     work.width = columns.count;
     *owner = PACKING;
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_WRITE_RASTER(raster),
-                                ARG(arguments), ARG(bytes_a_pixel), ARG(columns), ARG_MEMORY(curves));
+                                ARG(arguments), ARG(bytes_per_pixel), ARG(columns), ARG_MEMORY(curves));
     *owner = caller;
     return status;
 }
@@ -239,12 +239,12 @@ enum status pack_columns(struct run *run, const struct planes *planes, struct co
 struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,
                                 int first_row)
 {
-    size_t bytes_a_pixel = sample_size(conversion->type) * (size_t)conversion->channels;
+    size_t bytes_per_pixel = sample_size(conversion->type) * (size_t)conversion->channels;
     return (struct raster){.memory = memory,
                            .conversion = conversion,
-                           .pitch = (cl_int)(pitch / bytes_a_pixel), /* bytes to pixels */
+                           .pitch = (cl_int)(pitch / bytes_per_pixel), /* bytes to pixels */
                            .first_row = first_row,
-                           .pixel = bytes_a_pixel,
+                           .pixel = bytes_per_pixel,
                            .sample = (int)conversion->type,
                            .black = conversion->has_range ? conversion->low : 0,
                            .white = conversion->has_range ? conversion->high : 1};

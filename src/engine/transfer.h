@@ -29,10 +29,10 @@ struct conversion {
     bool counts_clipping; /* count clipped values on output */
 
     /* The chain's values. */
-    bool multiply;      /* colour is multiplied by alpha */
-    bool flushes_alpha; /* alpha has rounding errors, as a stage with a large halo may have transformed it:
-                           write tiny alpha as 0 */
-    bool linear;        /* colour is linear light */
+    bool multiply;           /* colour is multiplied by alpha */
+    bool flushes_tiny_alpha; /* alpha has rounding errors, as a stage with a large halo may have transformed
+                           it: write tiny alpha as 0 */
+    bool linear;             /* colour is linear light */
     double exponent; /* of the power law of the transfer curve; 0: sRGB's curve; -1: the curves of `space` */
     const struct colour_space *space; /* has curves for all colour channels; else NULL */
     bool has_range;                   /* `low` becomes 0 and `high` full scale */

@@ -169,10 +169,10 @@ struct reader_options {
     bool reopens;        /* reader_open_again() may be called; not for video, which may be endless */
     bool copies;         /* reader_copy() may be called if the format is lossy */
     uint64_t max_pixels; /* a page with more is refused before its memory is allocated */
-    const struct colour_space *target; /* RGB space to which CMYK and L*a*b* are converted; NULL: sRGB */
-    int jobs;                          /* threads that decode; 0: one for each processor */
-    const char *spool;                 /* folder for a temporary copy of a pipe if the reader must seek */
-    uint64_t memory;                   /* limit in bytes for decoding ahead; 0: no limit */
+    const struct colour_space *rgb_space; /* CMYK and L*a*b* are converted to it; NULL: sRGB */
+    int jobs;                             /* threads that decode; 0: one for each processor */
+    const char *spool;                    /* folder for a temporary copy of a pipe if the reader must seek */
+    uint64_t memory;                      /* limit in bytes for decoding ahead; 0: no limit */
 };
 
 enum compression_preset {

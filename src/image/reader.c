@@ -128,7 +128,7 @@ static enum status open_rgb_conversion(struct reader *reader, struct error *erro
 {
     struct image_info *info = &reader->info;
     const struct colour_space *target =
-        reader->options.target != NULL ? reader->options.target : colour_space_builtin(COLOUR_SRGB);
+        reader->options.rgb_space != NULL ? reader->options.rgb_space : colour_space_builtin(COLOUR_SRGB);
     close_rgb_conversion(reader);
     if (info->colour_model == COLOUR_MODEL_RGB)
         return STATUS_OK;
@@ -143,7 +143,7 @@ static enum status open_rgb_conversion(struct reader *reader, struct error *erro
     if (rgb_conversion_is_approximate(reader->to_rgb))
         metadata_warn(&info->metadata,
                       "is CMYK without a profile that can be used; its colours are approximate");
-    if (reader->options.target == NULL)
+    if (reader->options.rgb_space == NULL)
         reader->trailing.unread =
             info->colour_model <= COLOUR_MODEL_CMYK_INVERTED ? "the inks of CMYK" : "the colours of L*a*b*";
     reader->uncompressed = false;

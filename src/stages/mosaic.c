@@ -8,8 +8,8 @@
  *     |                       |     |--+--|
  *     +-----------------------+-----+-----+
  *
- * kernels/mosaic.cl has the formulas of the views. The square root in them shows weak detail, as most
- * coefficients are far below the largest one of their level, which the kernels find before. The lowpass is
+ * kernels/mosaic.cl has the formulas of the views. First, the largest coefficient of each level is found.
+ * Most coefficients are far below it; the square root in the formulas makes them visible. The lowpass is
  * divided by its DC gain, 2^(levels - 1).
  *
  * The stage needs all rows of the pyramid, as the largest coefficient depends on all of them, and has no

@@ -199,7 +199,7 @@ static struct stage_caps profile_caps(const void *params)
         .reads_samples = true,
         .writes_samples = true,
         .needs_colour_space = true,
-        .target = profile->space != NULL && profile->space->channels == 3 ? profile->space : NULL,
+        .rgb_space = profile->space != NULL && profile->space->channels == 3 ? profile->space : NULL,
         .new_values = true};
 }
 

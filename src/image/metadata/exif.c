@@ -249,7 +249,7 @@ static bool is_self_contained(const struct blob *exif, const struct ifd_entry *n
     return false;
 }
 
-void exif_move(struct metadata *metadata)
+void exif_drop_maker_note(struct metadata *metadata)
 {
     struct ifd_entry note;
     if (find_entry(&metadata->exif, IFD_EXIF, EXIFTAG_MAKERNOTE, &note) &&
@@ -340,7 +340,7 @@ void exif_to_page(struct metadata *metadata)
     struct ifd ifd;
     struct ifd_entry entry;
     char name[32];
-    exif_move(metadata);
+    exif_drop_maker_note(metadata);
     const uint32_t count = ifd_of_blob(&metadata->exif, &ifd) ? ifd_entry_count(&ifd) : 0;
     for (uint32_t i = 0; i < count; i++)
         if (ifd_entry_at(&ifd, i, &entry) && exif_shares_tag(entry.tag)) {

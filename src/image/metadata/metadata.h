@@ -236,14 +236,15 @@ bool exif_has_thumbnail(const struct blob *exif);
 
 /* For EXIF at another offset in the output: drops a maker note whose offsets count from the start of
  * the file. */
-void exif_move(struct metadata *metadata);
+void exif_drop_maker_note(struct metadata *metadata);
 
 /* True for tags that are copied between the page of a TIFF and the first IFD of EXIF: HostComputer, and the
  * titles, keywords and ratings of Windows. */
 bool exif_shares_tag(uint32_t tag);
 
-/* For EXIF that is written to a TIFF: calls exif_move, copies tags of exif_shares_tag to the metadata's tags,
- * and adds to left_out the tags of the first IFD and the thumbnail that the TIFF will not have. */
+/* For EXIF that is written to a TIFF: calls exif_drop_maker_note, copies tags of exif_shares_tag to the
+ * metadata's tags, and adds to left_out the tags of the first IFD and the thumbnail that the TIFF will not
+ * have. */
 void exif_to_page(struct metadata *metadata);
 
 /* Copies a text of the first IFD up to its NUL; the two parts of Copyright as two lines. The caller frees

@@ -241,8 +241,8 @@ static uint32_t number_at(const struct blob *icc, size_t at)
 
 size_t png_icc_size(const struct blob *icc)
 {
-    const size_t said = icc->size >= HEADER_SIZE ? number_at(icc, 0) : 0;
-    return said >= HEADER_SIZE && said < icc->size ? said : icc->size;
+    const size_t stated = icc->size >= HEADER_SIZE ? number_at(icc, 0) : 0;
+    return stated >= HEADER_SIZE && stated < icc->size ? stated : icc->size;
 }
 
 static bool has_signature(const struct blob *icc, size_t at, const char *signature)

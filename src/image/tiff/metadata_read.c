@@ -340,6 +340,6 @@ enum status tiff_metadata_read(struct tiff_file *file, struct metadata *metadata
         read_texts(file, metadata, error) != STATUS_OK || read_extras(file, metadata, error) != STATUS_OK ||
         read_exif(file, metadata, error) != STATUS_OK)
         return STATUS_FAILED;
-    exif_move(metadata);
+    exif_drop_maker_note(metadata);
     return STATUS_OK;
 }
