@@ -3,7 +3,7 @@
  *     dst[i] = min over k of src[i + first + min(k step, reach)],  k = 0 ... count - 1
  *
  * Several passes compute the minimum of a window. After passes with step 1, 8, 64, ... each sample is the minimum of a run of 8,
- * 64, 512, ... samples of the image. The last pass covers the window with runs, which may overlap (src/filters/extrema.c):
+ * 64, 512, ... samples of the image. The last pass covers the window with runs, which may overlap (src/filters/rank.c):
  *
  *     window of 11        |. . . . . . . . . . .|
  *     runs of 8           |---------------|             first run, at `first`
@@ -24,7 +24,7 @@ struct window {
 
 /* Returns the index of the sample for position i of an axis of n samples. Without wrapping, clamps it: instead of a run that
  * begins beyond the border, the run at the border is used, which is in the window, too (extrema_along() in
- * src/filters/extrema.c). Border rules clamp and mirror only repeat samples of the window, so they need no code;
+ * src/filters/rank.c). Border rules clamp and mirror only repeat samples of the window, so they need no code;
  * include_zero() adds the zeros of border rule zero. */
 static inline int map_index(int i, int n, int wraps)
 {

@@ -16,7 +16,7 @@
 #include "base/timing.h"
 #include "batch/result.h"
 #include "batch/resume.h"
-#include "device/compiling.h"
+#include "device/launch_serializer.h"
 #include "engine/stage.h"
 #include "image/output/output.h"
 

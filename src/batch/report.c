@@ -70,35 +70,6 @@ void report_noise(struct json_writer *line, const struct noise_summary *noise)
     json_end(line, ']');
 }
 
-/* Writes "align": the map found by --align, or null. */
-static void put_alignment(struct json_writer *line, const struct alignment *found)
-{
-    const struct affine *map = &found->affine;
-    const double numbers[] = {map->xx, map->xy, map->x, map->yx, map->yy, map->y};
-    if (!json_begin_optional(line, "align", '{', found->found))
-        return;
-    json_begin(line, "matrix", '[');
-    for (int i = 0; i < 6; i++)
-        json_put_number(line, NULL, numbers[i], DIGITS);
-    json_end(line, ']');
-    json_put_number(line, "confidence", round(1e3 * found->confidence) / 1e3, DIGITS);
-    json_end(line, '}');
-}
-
-/* Writes the warnings, lines of a text, as a list. */
-static void put_warnings(struct json_writer *line, const char *warnings)
-{
-    const char *cursor = warnings;
-    struct word word;
-    json_begin(line, "warnings", '[');
-    while (warnings[0] != '\0' && text_next_word(&cursor, '\n', &word)) {
-        char text[WARNINGS_SIZE];
-        snprintf(text, sizeof text, "%.*s", (int)word.length, word.start);
-        json_put_string(line, NULL, text);
-    }
-    json_end(line, ']');
-}
-
 /* Prints the job's line. All lines have the same keys; missing values are null. `state` is the text of
  * "status". A job that was not tried has no exit status. */
 static void print_result(FILE *out, const struct job *job, const struct result *result, const char *state)
@@ -127,11 +98,29 @@ static void print_result(FILE *out, const struct job *job, const struct result *
                     : result->error.is_out_of_memory ? "memory"
                                                      : scopes[result->error.scope]);
     json_put_string(&line, "stage", has_failed ? result->error.stage : NULL);
-    put_warnings(&line, result->warnings);
+    const char *cursor = result->warnings; /* lines of a text */
+    struct word word;
+    json_begin(&line, "warnings", '[');
+    while (result->warnings[0] != '\0' && text_next_word(&cursor, '\n', &word)) {
+        char text[WARNINGS_SIZE];
+        snprintf(text, sizeof text, "%.*s", (int)word.length, word.start);
+        json_put_string(&line, NULL, text);
+    }
+    json_end(&line, ']');
     put_size(&line, "from", result->width, result->height, result->channels);
     put_size(&line, "to", result->output_width, result->output_height, result->output_channels);
     report_noise(&line, &result->noise);
-    put_alignment(&line, &result->alignment);
+    const struct alignment *found = &result->alignment;
+    const struct affine *map = &found->affine;
+    const double numbers[] = {map->xx, map->xy, map->x, map->yx, map->yy, map->y};
+    if (json_begin_optional(&line, "align", '{', found->found)) {
+        json_begin(&line, "matrix", '[');
+        for (int i = 0; i < 6; i++)
+            json_put_number(&line, NULL, numbers[i], DIGITS);
+        json_end(&line, ']');
+        json_put_number(&line, "confidence", round(1e3 * found->confidence) / 1e3, DIGITS);
+        json_end(&line, '}');
+    }
     json_put_string(&line, "found", result->found[0] ? result->found : NULL);
     json_put_integer(&line, "bytes_in", (long long)result->bytes_in);
     json_put_integer(&line, "bytes_out", (long long)result->bytes_out);

@@ -397,10 +397,12 @@ enum status pyramid_load(const struct page *page, struct value *pyramid, struct 
     return status;
 }
 
-/* Enqueues the conversion of the planes to the staging buffer, and waits for it. */
-static enum status fetch_page(const struct page *page, const struct value *pyramid,
-                              struct page_buffer *buffer, struct error *error)
+/* Converts the planes to the staging buffer, waits for it, and writes the page from it. Updates the checksum,
+ * which the last page stores. */
+static enum status write_page(const struct page *page, const struct value *pyramid,
+                              struct page_buffer *buffer, uint32_t *sum, struct error *error)
 {
+    const struct shape *shape = &pyramid->shape;
     struct event_log *event_log = page->run->device->event_log;
     enum status status = staging_unmap(buffer->staging, 0, error);
     if (status == STATUS_OK)
@@ -409,13 +411,11 @@ static enum status fetch_page(const struct page *page, const struct value *pyram
         status = staging_map(buffer->staging, buffer->size, error);
     if (status == STATUS_OK)
         status = staging_wait(buffer->staging, error);
-    return status == STATUS_OK ? event_log_collect(event_log, event_log_mark(event_log), error) : status;
-}
+    if (status == STATUS_OK)
+        status = event_log_collect(event_log, event_log_mark(event_log), error);
+    if (status != STATUS_OK)
+        return status;
 
-/* Writes the page from the staging buffer. Updates the checksum, which the last page stores. */
-static enum status write_page(const struct page *page, const struct shape *shape, struct page_buffer *buffer,
-                              uint32_t *sum, struct error *error)
-{
     const double since = clock_seconds();
     const bool is_first = buffer->index == 0;
     struct image_info info = is_first ? page->out : (struct image_info){.channels = shape->channels};
@@ -428,7 +428,6 @@ static enum status write_page(const struct page *page, const struct shape *shape
     if (is_first)
         *sum = coefficients_sum_description(&info.metadata);
     *sum = coefficients_sum_rows(*sum, &info, buffer->staging->host, buffer->pitch);
-    enum status status = STATUS_OK;
     if (buffer->index + 1 == coefficients_page_count(shape)) {
         json_begin_use();
         status = set_description(
@@ -456,9 +455,7 @@ enum status pyramid_store(const struct page *page, const struct value *pyramid, 
         struct page_buffer buffer;
         status = buffer_open(&buffer, page, shape, i, error);
         if (status == STATUS_OK)
-            status = fetch_page(page, pyramid, &buffer, error);
-        if (status == STATUS_OK)
-            status = write_page(page, shape, &buffer, &sum, error);
+            status = write_page(page, pyramid, &buffer, &sum, error);
         staging_release(&page->run->stagings, buffer.staging);
     }
     return status;

@@ -11,7 +11,7 @@
 #define CLIMG_CHAIN_PLAN_H
 
 #include "chain/chain.h"
-#include "device/cost.h"
+#include "device/choose.h"
 #include "engine/run.h"
 #include "image/image.h"
 

@@ -207,20 +207,6 @@ enum status slice_run(struct slice *slice, const struct raster *in, const struct
 
 /* ---------------------------------------------------------------- dry runs */
 
-/* Allocates the planes of a pyramid that a file would fill. */
-static enum status dry_run_load(struct run *run, struct value *pyramid, struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (int level = 0; status == STATUS_OK && level <= pyramid->shape.levels; level++) {
-        const struct coefficient_page page =
-            coefficients_page(&pyramid->shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS);
-        status =
-            run_planes(run, page.width, page.height, rows_full(page.height), level == 0 ? 1 : SUBBAND_LAYERS,
-                       pyramid->shape.channels, &pyramid->planes[level], error);
-    }
-    return status;
-}
-
 /* Runs the first slice and at most `slices` others, which are evenly spread and end with the last slice. */
 static enum status dry_run_slices(const struct plan *plan, struct run *run, const struct conversion *from,
                                   const struct conversion *to, int slices, struct error *error)
@@ -232,37 +218,24 @@ static enum status dry_run_slices(const struct plan *plan, struct run *run, cons
                             to, NULL, transfer_pitch(last_shape->width, last_shape->channels, to->type), 0);
     struct slice slice = slice_begin(plan, run, from, to);
     const int last = plan->slices - 1, others = last < slices ? last : slices;
+    const bool reads_pyramid = first->kind == KIND_PYRAMID;
     enum status status = STATUS_OK;
     run->pool.headroom = plan->headroom;
     for (int i = 0; status == STATUS_OK && i <= others; i++) {
         struct value pyramid = {.shape = plan->shapes[0]};
         slice.out = plan_slice(plan, others > 0 ? (int)((long long)last * i / others) : 0);
-        if (pyramid.shape.kind == KIND_PYRAMID)
-            status = dry_run_load(run, &pyramid, error);
+        /* Allocate the planes of a pyramid that a file would fill. */
+        for (int level = 0; status == STATUS_OK && reads_pyramid && level <= pyramid.shape.levels; level++) {
+            const struct coefficient_page page =
+                coefficients_page(&pyramid.shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS);
+            status = run_planes(run, page.width, page.height, rows_full(page.height),
+                                level == 0 ? 1 : SUBBAND_LAYERS, pyramid.shape.channels,
+                                &pyramid.planes[level], error);
+        }
         if (status == STATUS_OK)
             status = slice_run(&slice, &in, &out, &pyramid, error);
         value_release(run, &pyramid);
     }
-    return status;
-}
-
-/* Runs the analysis pass of a step: its parts, and its end. The memory of each is freed before the next, as
- * in real runs. */
-static enum status dry_run_analysis(const struct plan *plan, size_t step, struct run *run,
-                                    const struct conversion *from, const struct conversion *to, int slices,
-                                    struct error *error)
-{
-    struct chain before;
-    struct plan analysis;
-    plan_analysis(plan, step, &before, &analysis);
-    enum status status = analysis_begin(&analysis, run, error);
-    if (status == STATUS_OK)
-        status = dry_run_slices(&analysis, run, from, to, slices, error);
-    pool_free_unused(&run->pool, true);
-    run->pool.headroom = 1;
-    if (status == STATUS_OK)
-        status = analysis_end(&analysis, run, error);
-    pool_free_unused(&run->pool, true);
     return status;
 }
 
@@ -278,9 +251,23 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
     imaginary.program_store = adds_programs ? run->device->program_store : NULL;
     run_init(&dry, &imaginary, run->memory, run->edge);
     enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++)
-        if (plan_needs_analysis(plan, i))
-            status = dry_run_analysis(plan, i, &dry, from, to, slices, error);
+    for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++) {
+        if (!plan_needs_analysis(plan, i))
+            continue;
+        /* The parts of an analysis pass, and its end. The memory of each is freed before the next, as in real
+         * runs. */
+        struct chain before;
+        struct plan analysis;
+        plan_analysis(plan, i, &before, &analysis);
+        status = analysis_begin(&analysis, &dry, error);
+        if (status == STATUS_OK)
+            status = dry_run_slices(&analysis, &dry, from, to, slices, error);
+        pool_free_unused(&dry.pool, true);
+        dry.pool.headroom = 1;
+        if (status == STATUS_OK)
+            status = analysis_end(&analysis, &dry, error);
+        pool_free_unused(&dry.pool, true);
+    }
     if (status == STATUS_OK)
         status = dry_run_slices(plan, &dry, from, to, slices, error);
     *result = (struct dry_run_memory){dry.pool.peak, dry.pool.largest};

@@ -107,22 +107,6 @@ static void write_overview(FILE *file)
           file);
 }
 
-static void write_stage(FILE *file, const struct stage *stage)
-{
-    fprintf(file, "%s\n", describe_stage(stage).text);
-    fprintf(file, "    %s (%s to %s)\n", stage->brief, kind_name(stage->in), kind_name(stage->out));
-    if (stage->options->type != OPTION_END)
-        putc('\n', file);
-    for (const struct option *option = stage->options; option->type != OPTION_END; option++)
-        if (!option->hidden)
-            wrap_entry(file, describe_parameter(option).text, describe_help(option).text);
-    putc('\n', file);
-    wrap_paragraphs(file, stage->manual, 0);
-    if (stage->examples->command != NULL)
-        fputs("\nExamples:\n", file);
-    write_examples(file, stage->examples);
-}
-
 /* Writes the help of a stage or an option, which `topic` names: "blur", "--blur", "m". */
 static enum status write_topic(FILE *file, const char *topic, struct error *error)
 {
@@ -134,7 +118,18 @@ static enum status write_topic(FILE *file, const char *topic, struct error *erro
         return fail(error, STATUS_USAGE, "--help=%s: unknown stage or option; %s", topic,
                     suggest("--help=", name).text);
     if (stage != NULL) {
-        write_stage(file, stage);
+        fprintf(file, "%s\n", describe_stage(stage).text);
+        fprintf(file, "    %s (%s to %s)\n", stage->brief, kind_name(stage->in), kind_name(stage->out));
+        if (stage->options->type != OPTION_END)
+            putc('\n', file);
+        for (const struct option *key = stage->options; key->type != OPTION_END; key++)
+            if (!key->hidden)
+                wrap_entry(file, describe_parameter(key).text, describe_help(key).text);
+        putc('\n', file);
+        wrap_paragraphs(file, stage->manual, 0);
+        if (stage->examples->command != NULL)
+            fputs("\nExamples:\n", file);
+        write_examples(file, stage->examples);
         return STATUS_OK;
     }
     /* A global option, and below it the keys of its value. */

@@ -13,22 +13,6 @@
 
 enum { DIGITS = 15 }; /* significant digits of limits, as in --help */
 
-/* Writes the words between bars, "auto|gpu|cpu", as a list; null without words. An empty word, which a user
- * cannot write, is left out. */
-static void put_words(struct json_writer *out, const char *words)
-{
-    struct word word;
-    char text[64];
-    if (!json_begin_optional(out, "words", '[', words != NULL))
-        return;
-    while (text_next_word(&words, '|', &word)) {
-        snprintf(text, sizeof text, "%.*s", (int)word.length, word.start);
-        if (text[0] != '\0')
-            json_put_string(out, NULL, text);
-    }
-    json_end(out, ']');
-}
-
 /* Writes one row of a table. `synopsis` shows how a user writes it; `needs_value`: the value is required;
  * `modes`: the commands in which it has an effect. */
 static void put_option(struct json_writer *out, const char *key, const struct option *option,
@@ -54,7 +38,17 @@ static void put_option(struct json_writer *out, const char *key, const struct op
     json_put_boolean(out, "needs_value", needs_value);
     json_put_number(out, "minimum", has_range ? option->min : (double)NAN, DIGITS);
     json_put_number(out, "maximum", has_range ? option->max : (double)NAN, DIGITS);
-    put_words(out, option_words(option));
+    const char *words = option_words(option); /* such as "auto|gpu|cpu" */
+    struct word word;
+    char text[64];
+    if (json_begin_optional(out, "words", '[', words != NULL)) {
+        while (text_next_word(&words, '|', &word)) {
+            snprintf(text, sizeof text, "%.*s", (int)word.length, word.start);
+            if (text[0] != '\0') /* a user cannot write an empty word */
+                json_put_string(out, NULL, text);
+        }
+        json_end(out, ']');
+    }
     json_put_string(out, "default", option->fallback);
     json_put_string(out, "implied", option->implied);
     json_put_string(out, "changes", effects[option->effect]);

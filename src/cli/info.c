@@ -76,17 +76,6 @@ const char *channel_name(const struct image_info *info, int channel)
     return info->channels < 3 ? "gray" : names[channel];
 }
 
-/* Writes "resolution": pixels per metre, or the ratio of width and height of a pixel; null if absent. */
-static void put_resolution(struct json_writer *out, const struct metadata *metadata)
-{
-    if (!json_begin_optional(out, "resolution", '{', metadata->resolution_unit != RESOLUTION_ABSENT))
-        return;
-    json_put_number(out, "x", metadata->x_resolution, DIGITS);
-    json_put_number(out, "y", metadata->y_resolution, DIGITS);
-    json_put_string(out, "unit", metadata->resolution_unit == RESOLUTION_PER_METRE ? "metre" : "ratio");
-    json_end(out, '}');
-}
-
 /* Writes "pyramid": the image and the transform of a coefficient file; null for others. */
 static void put_pyramid(struct json_writer *out, const struct file_info *facts)
 {
@@ -203,7 +192,13 @@ static void print_json(FILE *file, const struct file_info *facts)
     put_space(&out, facts->space);
     json_put_boolean(&out, "srgb", metadata->srgb);
     json_put_number(&out, "gamma", metadata->gamma > 0 ? metadata->gamma : (double)NAN, DIGITS);
-    put_resolution(&out, metadata);
+    /* Pixels per metre, or the ratio of width and height of a pixel. */
+    if (json_begin_optional(&out, "resolution", '{', metadata->resolution_unit != RESOLUTION_ABSENT)) {
+        json_put_number(&out, "x", metadata->x_resolution, DIGITS);
+        json_put_number(&out, "y", metadata->y_resolution, DIGITS);
+        json_put_string(&out, "unit", metadata->resolution_unit == RESOLUTION_PER_METRE ? "metre" : "ratio");
+        json_end(&out, '}');
+    }
     json_put_positive(&out, "orientation", metadata->orientation);
     json_put_integer(&out, "exif_bytes", (long long)metadata->exif.size);
     char taken[TAKEN_SIZE];
@@ -251,20 +246,6 @@ static double pixels_per_inch(double per_metre)
 {
     const double inch = 0.0254, whole = round(inch * per_metre);
     return fabs(whole / inch - per_metre) <= 0.5 ? whole : inch * per_metre;
-}
-
-/* Prints the name, primaries and curve of the file's colour space. */
-static void print_space(FILE *out, const struct colour_space *space)
-{
-    if (space == NULL)
-        return;
-    fputs("  colours: ", out);
-    print_visible(out, space->name);
-    if (space->is_matrix && space->channels == 3)
-        fprintf(out, "; primaries %.3f,%.3f %.3f,%.3f %.3f,%.3f", space->primaries[0][0],
-                space->primaries[0][1], space->primaries[1][0], space->primaries[1][1],
-                space->primaries[2][0], space->primaries[2][1]);
-    fprintf(out, "; curve: %s\n", colour_space_curve_name(space));
 }
 
 /* Prints colour, resolution, orientation and texts, a line for each that the file has. */
@@ -368,7 +349,16 @@ static void print_lines(FILE *out, const struct file_info *facts)
         fputs("  stream: ", out);
         print_value(out, info->video.header);
     }
-    print_space(out, facts->space);
+    const struct colour_space *space = facts->space;
+    if (space != NULL) {
+        fputs("  colours: ", out);
+        print_visible(out, space->name);
+        if (space->is_matrix && space->channels == 3)
+            fprintf(out, "; primaries %.3f,%.3f %.3f,%.3f %.3f,%.3f", space->primaries[0][0],
+                    space->primaries[0][1], space->primaries[1][0], space->primaries[1][1],
+                    space->primaries[2][0], space->primaries[2][1]);
+        fprintf(out, "; curve: %s\n", colour_space_curve_name(space));
+    }
     print_metadata(out, &info->metadata);
     if (facts->noise)
         print_measured(out, facts);

@@ -113,22 +113,6 @@ static void write_options(FILE *file, const struct option *table,
     }
 }
 
-/* Writes a stage as a subsection: synopsis, keys, manual, examples. */
-static void write_stage(FILE *file, const struct stage *stage)
-{
-    struct description synopsis = describe_stage(stage);
-    struct description summary = {""};
-    text_append(summary.text, sizeof summary.text, "%s (%s to %s)", stage->brief, kind_name(stage->in),
-                kind_name(stage->out));
-    fputs(".SS \"", file);
-    man_write_text(file, synopsis.text, strlen(synopsis.text));
-    fputs("\"\n", file);
-    write_line(file, summary.text);
-    write_options(file, stage->options, describe_parameter, describe_help);
-    write_paragraphs(file, stage->manual);
-    write_examples(file, stage->examples);
-}
-
 /* Writes the list that a line of manual.txt refers to, such as "@stages". */
 static void write_list(FILE *file, struct word name)
 {
@@ -141,8 +125,20 @@ static void write_list(FILE *file, struct word name)
         fputs(".PP\n", file);
         write_line(file, known);
     } else if (word_equals(name, "@stages")) {
-        for (const struct stage *const *stage = stages; *stage != NULL; stage++)
-            write_stage(file, *stage);
+        /* A subsection for each: synopsis, keys, manual, examples. */
+        for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
+            struct description synopsis = describe_stage(*stage);
+            struct description summary = {""};
+            text_append(summary.text, sizeof summary.text, "%s (%s to %s)", (*stage)->brief,
+                        kind_name((*stage)->in), kind_name((*stage)->out));
+            fputs(".SS \"", file);
+            man_write_text(file, synopsis.text, strlen(synopsis.text));
+            fputs("\"\n", file);
+            write_line(file, summary.text);
+            write_options(file, (*stage)->options, describe_parameter, describe_help);
+            write_paragraphs(file, (*stage)->manual);
+            write_examples(file, (*stage)->examples);
+        }
     } else if (word_equals(name, "@options")) {
         write_options(file, global_options, describe_global, describe_global_help);
     } else if (word_equals(name, "@environment")) {

@@ -8,18 +8,43 @@
 #ifndef CLIMG_DEVICE_CHOOSE_H
 #define CLIMG_DEVICE_CHOOSE_H
 
-#include "device/cost.h"
 #include "device/device.h"
 #include "settings/settings.h"
 
 enum { MAX_DEVICES = 64 }; /* of all drivers */
+
+/* ---------------- The cost model: expected seconds of a command on a device. They depend only on the work
+ * and the kind of device. Nothing is measured at run time or stored, so on one machine a command always runs
+ * on the same device. */
+
+/* Amount of work of a command. */
+struct workload {
+    double stage_samples; /* samples that pass through stages, times the stage's relative cost */
+    double file_samples;  /* samples read and written */
+    double file_bytes;    /* bytes read and written, uncompressed */
+};
+
+/* Kind of device, a row of the model's table. */
+enum cost_class {
+    COST_CPU,
+    COST_GPU,       /* with its own memory */
+    COST_GPU_SHARED /* shares the host's memory */
+};
+
+/* Returns the expected seconds of a command on a device with this number of compute units. */
+double cost_total(enum cost_class class, unsigned units, const struct workload *work);
+
+/* True if the CPU is expected to finish before any GPU has started. */
+bool cost_is_below_gpu_start(unsigned processors, const struct workload *work);
+
+/* ---------------- The choice. */
 
 /* True if device_select_drivers needs to know the work, as several drivers are installed. Computing the work
  * opens an input, which the caller can save otherwise. */
 bool device_needs_workload(const struct settings *settings);
 
 /* Selects the drivers to load: only the CPU's for --device cpu, and for "auto" if the CPU is expected to
- * finish `work` before a GPU has started (cost.h) and passed --selftest; otherwise all. `work` is copied;
+ * finish `work` before a GPU has started and passed --selftest; otherwise all. `work` is copied;
  * NULL means unknown. Call it once, before the first OpenCL call and before there are threads. */
 void device_select_drivers(const struct settings *settings, const struct workload *work);
 

@@ -8,7 +8,6 @@
 #include "device/launch_serializer.h"
 
 #include "base/timing.h"
-#include "device/compiling.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,48 @@ struct largest_grid {
     size_t group[2];  /* group size */
     size_t side;      /* the larger side of the grid */
 };
+
+/* ---------------------------------------------------------------- compilations
+ *
+ * OpenCL does not say if a build compiles or loads from the driver's cache, and PoCL compiles a kernel when
+ * it is launched with a new group size. So a period counts if it is long: at least MIN_COMPILATION. */
+
+static const double MIN_COMPILATION = 0.05; /* seconds */
+
+static struct {
+    pthread_mutex_t lock; /* guards everything below */
+    int calls;            /* number of calls in progress */
+    double since;         /* start of the current period, as clock_seconds() */
+    double spent;         /* seconds of all finished periods of at least MIN_COMPILATION */
+} compiling = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void compiling_begin(void)
+{
+    pthread_mutex_lock(&compiling.lock);
+    if (compiling.calls++ == 0)
+        compiling.since = clock_seconds();
+    pthread_mutex_unlock(&compiling.lock);
+}
+
+void compiling_end(void)
+{
+    pthread_mutex_lock(&compiling.lock);
+    const double seconds = clock_seconds() - compiling.since;
+    if (--compiling.calls == 0 && seconds >= MIN_COMPILATION)
+        compiling.spent += seconds;
+    pthread_mutex_unlock(&compiling.lock);
+}
+
+double compiling_seconds(void)
+{
+    pthread_mutex_lock(&compiling.lock);
+    const double seconds = compiling.calls > 0 ? clock_seconds() - compiling.since : 0;
+    const double all = seconds >= MIN_COMPILATION ? compiling.spent + seconds : 0;
+    pthread_mutex_unlock(&compiling.lock);
+    return all;
+}
+
+/* ---------------------------------------------------------------- launches */
 
 void serializer_init(struct launch_serializer *serializer)
 {
@@ -88,22 +129,6 @@ static bool is_known(const struct launch_serializer *serializer, const struct la
     return largest && larger_side(request) <= largest->side;
 }
 
-/* Records the grid. If out of memory, does nothing: the next launch over it will be exclusive again. Call
- * with the lock held for writing. */
-static void add_grid(struct launch_serializer *serializer, const struct launch_request *request)
-{
-    struct largest_grid *one = find_largest(serializer, request);
-    if (!one && (one = malloc(sizeof *one))) {
-        *one = (struct largest_grid){.next = serializer->largest,
-                                     .program = request->program,
-                                     .name = request->name,
-                                     .group = {request->group[0], request->group[1]}};
-        serializer->largest = one;
-    }
-    if (one)
-        one->side = larger_side(request);
-}
-
 /* Waits for a queue, unless a wait has failed. Call with the lock held for writing. */
 static void wait_for(struct launch_serializer *serializer, cl_command_queue queue)
 {
@@ -146,8 +171,17 @@ cl_int serializer_enqueue(struct launch_serializer *serializer, const struct lau
     if (*is_exclusive && code == CL_SUCCESS) {
         wait_for(serializer, request->queue);
         code = serializer->failure;
-        if (code == CL_SUCCESS)
-            add_grid(serializer, request);
+        /* Record the grid. If out of memory, the next launch over it will be exclusive again. */
+        struct largest_grid *one = code == CL_SUCCESS ? find_largest(serializer, request) : NULL;
+        if (code == CL_SUCCESS && !one && (one = malloc(sizeof *one))) {
+            *one = (struct largest_grid){.next = serializer->largest,
+                                         .program = request->program,
+                                         .name = request->name,
+                                         .group = {request->group[0], request->group[1]}};
+            serializer->largest = one;
+        }
+        if (one)
+            one->side = larger_side(request);
     }
     pthread_rwlock_unlock(&serializer->lock);
     return code;

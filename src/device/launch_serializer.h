@@ -6,8 +6,8 @@
  * that creates an entry, such as each kernel's first one, runs alone: it begins after all others have
  * finished, and no other begins before it has finished.
  *
- * One serializer serves all queues of a context. Thread safety: any thread may call, except init and
- * free. */
+ * One serializer serves all queues of a context. The process has one clock of compilations. Thread safety:
+ * any thread may call, except init and free. */
 #ifndef CLIMG_DEVICE_LAUNCH_SERIALIZER_H
 #define CLIMG_DEVICE_LAUNCH_SERIALIZER_H
 
@@ -51,5 +51,14 @@ struct launch_request {
  * error of the launch or of a wait. Without a `serializer`, NULL, it only enqueues. */
 cl_int serializer_enqueue(struct launch_serializer *serializer, const struct launch_request *request,
                           cl_event *event, bool *is_exclusive, double *since);
+
+/* Call these before and after a call that may compile: clBuildProgram, or the first launch of a kernel. Calls
+ * of several threads may overlap; they form one period. */
+void compiling_begin(void);
+void compiling_end(void);
+
+/* Returns the seconds of all periods so far while a compiler is running, and 0 at other times. Periods of
+ * less than 0.05 s do not count: these calls compiled nothing. */
+double compiling_seconds(void);
 
 #endif

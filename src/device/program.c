@@ -13,7 +13,6 @@
 #include "base/threads.h"
 #include "base/timing.h"
 #include "device/cache.h"
-#include "device/compiling.h"
 #include "device/event_log.h"
 #include "device/pocl.h"
 

@@ -191,7 +191,7 @@ struct stage_caps {
      * full picture. moves_reduced: may precede such a stage: accepts and returns reduced pictures. */
     bool reads_reduced, moves_reduced;
 
-    /* Time per sample relative to --blur 2, for the choice of the device (device/cost.h). 0 means 1. */
+    /* Time per sample relative to --blur 2, for the choice of the device (device/choose.h). 0 means 1. */
     double relative_cost;
 
     /* Output values may exceed the range of the input values, so clipping is counted. */

@@ -138,24 +138,6 @@ static enum status canvas_fill_channels(const struct fill *fill, const struct sh
     return STATUS_OK;
 }
 
-/* Uploads a pixel of the fill, in the raster's sample type. The run owns *memory. */
-static enum status canvas_upload_fill(struct run *run, const struct canvas *canvas, const struct shape *shape,
-                                      const struct raster *raster, cl_mem *memory, struct error *error)
-{
-    const enum sample_type type = (enum sample_type)raster->sample;
-    const bool is_light = shape->linear && !raster->conversion->linear;
-    double channels[4] = {0};
-    float pixel[4] = {0}; /* room for a pixel of any type; run_constants copies floats */
-    if (canvas_fill_channels(&canvas->fill, shape, is_light, channels, error) != STATUS_OK)
-        return STATUS_FAILED;
-    for (int c = 0; c < shape->channels; c++) {
-        const bool alpha = shape->alpha && c == shape->channels - 1;
-        const double black = alpha ? 0 : raster->black, white = alpha ? 1 : raster->white;
-        sample_set(type, pixel, (size_t)c, black + channels[c] * (white - black));
-    }
-    return run_constants(run, pixel, 4, memory, error);
-}
-
 /* Enqueues kernels/extend_samples.cl, from raster to raster. */
 static enum status canvas_move_samples(struct run *run, const struct canvas *canvas, const struct value *in,
                                        const struct value *out, struct error *error)
@@ -168,7 +150,21 @@ static enum status canvas_move_samples(struct run *run, const struct canvas *can
         begin.x,   begin.y,       in->shape.width, in->shape.height,
         dst.width, dst.first_row, dst.rows,        canvas->fill.kind == FILL_EDGE && run->edge != EDGE_ZERO};
     cl_mem fill;
-    if (canvas_upload_fill(run, canvas, &out->shape, out->raster, &fill, error) != STATUS_OK)
+    /* Upload a pixel of the fill, in the raster's sample type. */
+    const struct shape *shape = &out->shape;
+    const struct raster *raster = out->raster;
+    const enum sample_type type = (enum sample_type)raster->sample;
+    const bool is_light = shape->linear && !raster->conversion->linear;
+    double channels[4] = {0};
+    float pixel[4] = {0}; /* room for a pixel of any type; run_constants copies floats */
+    if (canvas_fill_channels(&canvas->fill, shape, is_light, channels, error) != STATUS_OK)
+        return STATUS_FAILED;
+    for (int c = 0; c < shape->channels; c++) {
+        const bool alpha = shape->alpha && c == shape->channels - 1;
+        const double black = alpha ? 0 : raster->black, white = alpha ? 1 : raster->white;
+        sample_set(type, pixel, (size_t)c, black + channels[c] * (white - black));
+    }
+    if (run_constants(run, pixel, 4, &fill, error) != STATUS_OK)
         return STATUS_FAILED;
     cl_int pixel_units;
     struct kernel_launch work = move_work(run, "extend_samples", out, &pixel_units);

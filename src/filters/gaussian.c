@@ -162,38 +162,6 @@ static enum status product_to_scratch(struct run *run, struct product *product, 
     return product_run(run, product, error);
 }
 
-/* Enqueues the first two of the three products. *product becomes the third one. */
-static enum status blur_coarse(struct run *run, const struct gaussian *gaussian, struct product *product,
-                               struct error *error)
-{
-    const struct planes *src = &product->src, *dst = &product->dst;
-    struct coarse x, y;
-    coarse_axes(gaussian, src->width, src->height, run->edge, &x, &y);
-    const struct interval needed = axis_inside_rows(&y.interpolate, planes_rows(dst));
-    /* Planes are read and written here, but equal rasters select the same program (product.h). */
-    struct product reduced = {x.reduce,
-                              y.reduce,
-                              epilogue_copy,
-                              .src = *src,
-                              .src_raster = product->src_raster,
-                              .dst_raster = product->dst_raster};
-    if (product_to_scratch(run, &reduced, axis_inside_rows(&y.smooth, needed), error) != STATUS_OK)
-        return STATUS_FAILED;
-    struct product smoothed = {x.smooth,
-                               y.smooth,
-                               epilogue_copy,
-                               .src = reduced.dst,
-                               .src_raster = product->src_raster,
-                               .dst_raster = product->dst_raster};
-    if (product_to_scratch(run, &smoothed, needed, error) != STATUS_OK)
-        return STATUS_FAILED;
-    run_scratch_release(run, &reduced.dst);
-    product->x = x.interpolate;
-    product->y = y.interpolate;
-    product->src = smoothed.dst;
-    return STATUS_OK;
-}
-
 /* Allocates `out`, and enqueues all products but the last one, which becomes *product. */
 static enum status gaussian_prepare(struct run *run, const struct gaussian *gaussian,
                                     const struct epilogue *epilogue, const struct value *in,
@@ -201,11 +169,40 @@ static enum status gaussian_prepare(struct run *run, const struct gaussian *gaus
 {
     if (!out->raster && run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    /* Without weights, blur_coarse replaces these axes. */
+    /* Without weights, these axes are replaced below. */
     const struct axis x = axis_filtered(gaussian->x_weights, gaussian->x_taps, in->shape.width, run->edge),
                       y = axis_filtered(gaussian->y_weights, gaussian->y_taps, in->shape.height, run->edge);
     *product = product_of(&x, &y, epilogue, in, out);
-    return gaussian->x_weights ? STATUS_OK : blur_coarse(run, gaussian, product, error);
+    if (gaussian->x_weights)
+        return STATUS_OK;
+
+    /* On a coarse grid: enqueue the first two of three products. */
+    const struct planes *src = &product->src, *dst = &product->dst;
+    struct coarse across, down;
+    coarse_axes(gaussian, src->width, src->height, run->edge, &across, &down);
+    const struct interval needed = axis_inside_rows(&down.interpolate, planes_rows(dst));
+    /* Planes are read and written here, but equal rasters select the same program (product.h). */
+    struct product reduced = {across.reduce,
+                              down.reduce,
+                              epilogue_copy,
+                              .src = *src,
+                              .src_raster = product->src_raster,
+                              .dst_raster = product->dst_raster};
+    if (product_to_scratch(run, &reduced, axis_inside_rows(&down.smooth, needed), error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct product smoothed = {across.smooth,
+                               down.smooth,
+                               epilogue_copy,
+                               .src = reduced.dst,
+                               .src_raster = product->src_raster,
+                               .dst_raster = product->dst_raster};
+    if (product_to_scratch(run, &smoothed, needed, error) != STATUS_OK)
+        return STATUS_FAILED;
+    run_scratch_release(run, &reduced.dst);
+    product->x = across.interpolate;
+    product->y = down.interpolate;
+    product->src = smoothed.dst;
+    return STATUS_OK;
 }
 
 enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct epilogue *epilogue,

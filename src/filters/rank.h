@@ -47,4 +47,11 @@ enum status rank_adapt_to_chroma(void *params, const struct chroma *chroma, stru
 enum status rank_image(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error);
 
+/* Enqueues a gray-scale opening, the maximum of the minimum of the window of 2 * radius + 1 samples a side,
+ * which removes bright objects smaller than the window. If `closes`, a closing, the minimum of the maximum,
+ * which removes dark ones. `src` must have 2 * radius more rows on each side. Allocates *dst as scratch
+ * planes with `rows`. */
+enum status extrema_open(struct run *run, int radius, bool closes, const struct planes *src,
+                         struct interval rows, struct planes *dst, struct error *error);
+
 #endif

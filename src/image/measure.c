@@ -55,20 +55,6 @@ static void measure_row(struct sums *sums, const struct image_info *info, const 
     }
 }
 
-/* Adds the Laplacian of the middle of three rows of brightness. */
-static void add_laplacian(struct sums *sums, const double *above, const double *row, const double *below,
-                          size_t width)
-{
-    for (size_t x = 1; x + 1 < width; x++) {
-        const double value = 4 * row[x] - row[x - 1] - row[x + 1] - above[x] - below[x];
-        if (!isfinite(value))
-            continue;
-        sums->sum += value;
-        sums->squares += value * value;
-        sums->count++;
-    }
-}
-
 enum status measure_page(struct reader *reader, struct page_measures *measures, struct error *error)
 {
     const struct image_info *info = reader_info(reader);
@@ -90,9 +76,17 @@ enum status measure_page(struct reader *reader, struct page_measures *measures, 
             break;
         sample_values(info->type, row, 0, samples, values);
         measure_row(&sums, info, values, measures->histogram, ring + y % 3 * width);
-        if (y >= 2)
-            add_laplacian(&sums, ring + (y - 2) % 3 * width, ring + (y - 1) % 3 * width, ring + y % 3 * width,
-                          width);
+        const double *above = ring + (y + 1) % 3 * width, *middle = ring + (y + 2) % 3 * width,
+                     *below = ring + y % 3 * width;
+        /* The Laplacian of the middle of three rows of brightness. */
+        for (size_t x = 1; y >= 2 && x + 1 < width; x++) {
+            const double value = 4 * middle[x] - middle[x - 1] - middle[x + 1] - above[x] - below[x];
+            if (!isfinite(value))
+                continue;
+            sums.sum += value;
+            sums.squares += value * value;
+            sums.count++;
+        }
         if (info->type != SAMPLE_UINT16)
             continue;
         const uint16_t *words = row;

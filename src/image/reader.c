@@ -431,34 +431,25 @@ enum status reader_rewind(struct reader *reader, struct error *error)
     return prefix_name(reader, open_page(reader, error), error);
 }
 
-/* Extends a range by the finite colour values of a row. */
-static void extend_range(double *low, double *high, const struct image_info *info, const void *row)
-{
-    const size_t channels = (size_t)info->channels, colours = channels - info->alpha;
-    for (size_t x = 0; x < info->width; x++)
-        for (size_t c = 0; c < colours; c++) {
-            const double value = sample_value(info->type, row, x * channels + c);
-            if (isfinite(value)) {
-                *low = fmin(*low, value);
-                *high = fmax(*high, value);
-            }
-        }
-}
-
-/* Decodes all pages to read, row by row. `low` and `high`, which may be NULL, are extended by their values.
- */
+/* Decodes all pages to read, row by row. Extends the range from *low to *high by the finite colour values,
+ * unless `low` is NULL. */
 static enum status decode_pages(struct reader *reader, double *low, double *high, struct error *error)
 {
     enum status status = STATUS_OK;
     for (bool more = true; status == STATUS_OK && more;) {
         const struct image_info *info = reader_info(reader);
-        const size_t size = row_size(info);
+        const size_t size = row_size(info), channels = (size_t)info->channels,
+                     colours = channels - info->alpha;
         void *row = allocate(size, "a row", error);
         status = row != NULL ? STATUS_OK : STATUS_FAILED;
         for (uint32_t y = 0; status == STATUS_OK && y < info->height; y++) {
             status = reader_read(reader, row, size, 1, error);
-            if (status == STATUS_OK && low != NULL)
-                extend_range(low, high, info, row);
+            for (size_t x = 0; status == STATUS_OK && low != NULL && x < info->width; x++)
+                for (size_t c = 0; c < colours; c++) {
+                    const double value = sample_value(info->type, row, x * channels + c);
+                    *low = isfinite(value) ? fmin(*low, value) : *low;
+                    *high = isfinite(value) ? fmax(*high, value) : *high;
+                }
         }
         free(row);
         if (status == STATUS_OK)

@@ -172,57 +172,52 @@ static void finish_selftest(struct selftest_run *run, double seconds)
     free(path);
 }
 
-/* Runs all selected test cases on an open device. */
-static enum status test_device(struct device *device, bool verbose, FILE *out, struct error *error)
+enum status selftest(const struct settings *settings, FILE *out, struct error *error)
 {
-    struct selftest_run run = {.device = device, .out = out, .verbose = verbose};
+    struct device device = {0};
+    struct selftest_run run = {.device = &device, .out = out, .verbose = settings->verbose};
     const char *text = selftest_answers, *sums = selftest_sums;
     struct test_case test_case;
-    double since = clock_seconds();
+    enum status status = device_open_named(settings->device, &settings->environment, true, &device, error);
+    if (status != STATUS_OK) {
+        device_close(&device);
+        return status;
+    }
+    const double since = clock_seconds();
 
     /* Open a run for each kind of memory. */
-    device->event_log = &run.event_log;
+    device.event_log = &run.event_log;
     timing_begin(&run.timing, false);
     run.event_log.timing = &run.timing;
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
-        run_init(&run.runs[memory], device, (enum memory)memory, EDGE_CLAMP);
-    fprintf(out, "%s, %s, %s, driver %s; kernels for %s, buffers%s\n", device->name, device->platform_name,
-            device->version, device->driver, device->variant == VARIANT_CPU ? "CPUs" : "GPUs",
-            device->has_images ? " and images" : "");
+        run_init(&run.runs[memory], &device, (enum memory)memory, EDGE_CLAMP);
+    fprintf(out, "%s, %s, %s, driver %s; kernels for %s, buffers%s\n", device.name, device.platform_name,
+            device.version, device.driver, device.variant == VARIANT_CPU ? "CPUs" : "GPUs",
+            device.has_images ? " and images" : "");
 
     /* Run the test cases. Each has a line in sums.txt. */
-    enum status status = STATUS_OK;
     while (status == STATUS_OK && test_case_next(&text, &test_case)) {
         char *end;
         const uint32_t sum = (uint32_t)strtoul(sums, &end, 16);
         sums = end;
-        if (stage_is_selected(device->environment, stage_name(&test_case)))
+        if (stage_is_selected(device.environment, stage_name(&test_case)))
             status = run_all_ways(&run, &test_case, sum, error);
     }
-    device_finish(device);
+    device_finish(&device);
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
         run_free(&run.runs[memory]);
     if (status == STATUS_OK)
         finish_selftest(&run, clock_seconds() - since);
     event_log_free(&run.event_log);
     timing_free(&run.timing);
-    device->event_log = NULL;
+    device.event_log = NULL;
     if (status == STATUS_OK && run.wrong > 0)
         status =
             fail(error, STATUS_FAILED, "%s: wrong answers from %s; climg does not use it without --force",
-                 device->name, run.wrong_stages);
+                 device.name, run.wrong_stages);
     else if (status == STATUS_OK && run.not_run > 0)
-        status = fail(error, STATUS_FAILED, "%s: %d of %d runs failed: %s", device->name, run.not_run,
+        status = fail(error, STATUS_FAILED, "%s: %d of %d runs failed: %s", device.name, run.not_run,
                       run.tried, run.run_error.text);
-    return status;
-}
-
-enum status selftest(const struct settings *settings, FILE *out, struct error *error)
-{
-    struct device device = {0};
-    enum status status = device_open_named(settings->device, &settings->environment, true, &device, error);
-    if (status == STATUS_OK)
-        status = test_device(&device, settings->verbose, out, error);
     device_close(&device);
     return status;
 }

@@ -3,7 +3,7 @@
  *   ball     S. Sternberg, "Biomedical image processing", IEEE Computer 16 (1983), in the form of ImageJ's
  *            "Subtract Background": brightness is height, and a ball rolls along the underside of the
  *            picture. The surface that it reaches is the background.
- *   tophat   the picture minus its opening by a square (filters/extrema.h)
+ *   tophat   the picture minus its opening by a square (filters/rank.h)
  *   divide   the picture divided by its Gaussian blur (filters/gaussian.h); missing values have weight 0. In
  *            slices a wide blur's coarse grid comes from an analysis pass: A4 at 600 dpi through --deskew,
  *            this stage and --threshold sauvola takes 0.73 s of processor time and 135 MB. Tried and
@@ -27,9 +27,9 @@
  *
  * Colours are processed independently, as by ImageJ with "Separate colors". NaN and infinities are ignored by
  * the minima and the interpolation of ball, and have weight 0 for divide. */
-#include "filters/extrema.h"
 #include "filters/gaussian.h"
 #include "filters/missing.h"
+#include "filters/rank.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -230,20 +230,6 @@ static enum status subtract_ball(struct run *run, const struct background *backg
 
 /* ---------------------------------------------------------------- top-hat and division */
 
-/* Subtracts the opening, or the closing if the background is light. */
-static enum status subtract_opening(struct run *run, const struct background *background,
-                                    const struct value *in, const struct value *out, struct error *error)
-{
-    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    const cl_int light = background->light, alpha = shape_alpha(&out->shape);
-    struct planes opened;
-    if (extrema_open(run, background->radius, background->light, src, out->rows, &opened, error) != STATUS_OK)
-        return STATUS_FAILED;
-    struct kernel_launch work = run_work(run, "point", "difference", dst);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&opened), ARG_PLANES(dst),
-                  ARG(light), ARG(alpha));
-}
-
 /* Divides the picture by its blur. If values are missing, they are filled with 0, and the blur is normalised
  * by the blur of the weights: alpha (1 without alpha), or 0 if the value is missing. */
 static enum status divide_by_blur(struct run *run, const struct background *background,
@@ -328,7 +314,6 @@ static struct stage_caps background_caps(const void *params)
     return (struct stage_caps){.groups = true, .amplifies = !is_white, .new_values = true};
 }
 
-/* Enqueues the method. */
 static enum status run_background(struct run *run, const void *params, const struct value *in,
                                   struct value *out, struct error *error)
 {
@@ -337,8 +322,18 @@ static enum status run_background(struct run *run, const void *params, const str
         return STATUS_FAILED;
     if (background->method == BALL)
         return subtract_ball(run, background, in, out, error);
-    return background->method == TOPHAT ? subtract_opening(run, background, in, out, error)
-                                        : divide_by_blur(run, background, in, out, error);
+    if (background->method != TOPHAT)
+        return divide_by_blur(run, background, in, out, error);
+
+    /* Subtract the opening, or the closing if the background is light. */
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    const cl_int light = background->light, alpha = shape_alpha(&out->shape);
+    struct planes opened;
+    if (extrema_open(run, background->radius, background->light, src, out->rows, &opened, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct kernel_launch work = run_work(run, "point", "difference", dst);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&opened), ARG_PLANES(dst),
+                  ARG(light), ARG(alpha));
 }
 
 const struct stage stage_background = {

@@ -94,51 +94,47 @@ static bool trim_differs(const struct trim_state *state, const double *value, co
     return false;
 }
 
-/* Extends the part that stays by the pixels of a row. */
-static void trim_add_row(struct trim_state *state)
-{
-    const int width = (int)state->info.width, channels = state->info.channels;
-    double *values = state->values, (*extremes)[MAX_CHANNELS] = state->extremes[state->row];
-    const size_t pixel = (size_t)channels * sizeof *values;
-    /* Colours of transparent pixels do not show. */
-    for (int x = 0; state->info.alpha && x < width; x++)
-        for (int c = 0; c + 1 < channels; c++)
-            values[x * channels + c] *= values[x * channels + channels - 1];
-    if (state->row == 0) {
-        memcpy(state->corner[0], values, pixel);
-        memcpy(state->corner[1], values + (width - 1) * channels, pixel);
-    }
-    memcpy(state->bottom, values, pixel);
-    for (int c = 0; c < channels; c++) {
-        extremes[0][c] = INFINITY;
-        extremes[1][c] = -INFINITY;
-        for (int x = 0; x < width; x++) {
-            const double value = isnan(values[x * channels + c]) ? INFINITY : values[x * channels + c];
-            extremes[0][c] = value < extremes[0][c] ? value : extremes[0][c];
-            extremes[1][c] = value > extremes[1][c] ? value : extremes[1][c];
-        }
-    }
-    if (state->top < 0 && (trim_differs(state, extremes[0], state->corner[0]) ||
-                           trim_differs(state, extremes[1], state->corner[0])))
-        state->top = state->row;
-    for (int x = 0; x < (state->left < 0 ? width : state->left); x++)
-        if (trim_differs(state, values + x * channels, state->corner[0])) {
-            state->left = x;
-            break;
-        }
-    for (int x = width - 1; x > state->right; x--)
-        if (trim_differs(state, values + x * channels, state->corner[1]))
-            state->right = x;
-    state->row++;
-}
-
+/* Extends the part that stays by the pixels of rows. */
 static void trim_add(void *context, const void *rows, size_t pitch, uint32_t count)
 {
     struct trim_state *state = context;
+    const int width = (int)state->info.width, channels = state->info.channels;
+    double *values = state->values;
     for (uint32_t i = 0; i < count; i++) {
         sample_values(state->info.type, (const unsigned char *)rows + i * pitch, 0,
-                      state->info.width * (size_t)state->info.channels, state->values);
-        trim_add_row(state);
+                      state->info.width * (size_t)channels, values);
+        double(*extremes)[MAX_CHANNELS] = state->extremes[state->row];
+        const size_t pixel = (size_t)channels * sizeof *values;
+        /* Colours of transparent pixels do not show. */
+        for (int x = 0; state->info.alpha && x < width; x++)
+            for (int c = 0; c + 1 < channels; c++)
+                values[x * channels + c] *= values[x * channels + channels - 1];
+        if (state->row == 0) {
+            memcpy(state->corner[0], values, pixel);
+            memcpy(state->corner[1], values + (width - 1) * channels, pixel);
+        }
+        memcpy(state->bottom, values, pixel);
+        for (int c = 0; c < channels; c++) {
+            extremes[0][c] = INFINITY;
+            extremes[1][c] = -INFINITY;
+            for (int x = 0; x < width; x++) {
+                const double value = isnan(values[x * channels + c]) ? INFINITY : values[x * channels + c];
+                extremes[0][c] = value < extremes[0][c] ? value : extremes[0][c];
+                extremes[1][c] = value > extremes[1][c] ? value : extremes[1][c];
+            }
+        }
+        if (state->top < 0 && (trim_differs(state, extremes[0], state->corner[0]) ||
+                               trim_differs(state, extremes[1], state->corner[0])))
+            state->top = state->row;
+        for (int x = 0; x < (state->left < 0 ? width : state->left); x++)
+            if (trim_differs(state, values + x * channels, state->corner[0])) {
+                state->left = x;
+                break;
+            }
+        for (int x = width - 1; x > state->right; x--)
+            if (trim_differs(state, values + x * channels, state->corner[1]))
+                state->right = x;
+        state->row++;
     }
 }
 

@@ -28,46 +28,6 @@ static int count_planes(const struct planes *planes)
     return planes->memory == MEMORY_IMAGE ? 4 : planes->channels;
 }
 
-/* Computes `rows` of dst. */
-static enum status refine_band(struct run *run, const struct noise *noise, const struct planes *noisy,
-                               const struct planes *pilot, const struct planes *dst, struct interval rows,
-                               struct error *error)
-{
-    const cl_int columns = (dst->width - 1) / STEP + BLOCK_SIDE / STEP;
-    const cl_int first = rows.begin / STEP * STEP - (BLOCK_SIDE - STEP);
-    const cl_int2 range = {{rows.begin, rows.end}};
-    const cl_int tone_channels = noise->by_tone ? noise->channels : 0;
-    const cl_int count = (rows.end - 1 - first) / STEP + 1;
-    struct planes blocks = {.memory = MEMORY_BUFFER,
-                            .width = columns * BLOCK_FLOATS,
-                            .height = count,
-                            .rows = count,
-                            .layers = 1,
-                            .channels = count_planes(dst)};
-    if (planes_acquire(&run->pool, &blocks, error) != STATUS_OK)
-        return STATUS_FAILED;
-    /* Each block of the pilot and the noisy picture becomes a filtered block with a weight. */
-    const struct geometry at = planes_geometry(&blocks);
-    struct kernel_launch work = run_work(run, "cosines", "cosine_blocks", dst);
-    work.vector_width = VECTOR_SCALAR;
-    work.width = columns;
-    work.height = count;
-    enum status status =
-        LAUNCH(run->device, &work, error, ARG_PLANES(noisy), ARG_PLANES(pilot), ARG_MEMORY(blocks.object),
-               ARG(columns), ARG(count), ARG(at.pitch), ARG(at.plane_rows), ARG(first),
-               ARG_MEMORY(noise->variances), ARG(tone_channels), ARG_MEMORY(noise->tones));
-    /* Each pixel becomes the weighted mean of the 16 blocks that cover it. */
-    work.kernel = "cosine_mean";
-    work.width = (dst->width + STEP - 1) / STEP;
-    work.height = (rows.end - 1) / STEP - rows.begin / STEP + 1;
-    if (status == STATUS_OK)
-        status = LAUNCH(run->device, &work, error, ARG_MEMORY(blocks.object), ARG(columns), ARG(at.pitch),
-                        ARG(at.plane_rows), ARG(first), ARG_PLANES(pilot), ARG_PLANES(dst), ARG(range),
-                        ARG_MEMORY(noise->variances), ARG(PILOT_SHARE));
-    planes_release(&run->pool, &blocks);
-    return status;
-}
-
 enum status cosines_refine(struct run *run, const struct noise *noise, const struct value *noisy,
                            const struct value *pilot, struct value *out, struct error *error)
 {
@@ -79,7 +39,38 @@ enum status cosines_refine(struct run *run, const struct noise *noise, const str
     band = band < MIN_BAND_ROWS ? MIN_BAND_ROWS : band;
     for (int begin = out->rows.begin; status == STATUS_OK && begin < out->rows.end; begin += band) {
         struct interval rows = {begin, begin + band < out->rows.end ? begin + band : out->rows.end};
-        status = refine_band(run, noise, &noisy->planes[0], &pilot->planes[0], dst, rows, error);
+        const cl_int columns = (dst->width - 1) / STEP + BLOCK_SIDE / STEP;
+        const cl_int first = rows.begin / STEP * STEP - (BLOCK_SIDE - STEP);
+        const cl_int2 range = {{rows.begin, rows.end}};
+        const cl_int tone_channels = noise->by_tone ? noise->channels : 0;
+        const cl_int count = (rows.end - 1 - first) / STEP + 1;
+        struct planes blocks = {.memory = MEMORY_BUFFER,
+                                .width = columns * BLOCK_FLOATS,
+                                .height = count,
+                                .rows = count,
+                                .layers = 1,
+                                .channels = count_planes(dst)};
+        if (planes_acquire(&run->pool, &blocks, error) != STATUS_OK)
+            return STATUS_FAILED;
+        /* Each block of the pilot and the noisy picture becomes a filtered block with a weight. */
+        const struct geometry at = planes_geometry(&blocks);
+        struct kernel_launch work = run_work(run, "cosines", "cosine_blocks", dst);
+        work.vector_width = VECTOR_SCALAR;
+        work.width = columns;
+        work.height = count;
+        status =
+            LAUNCH(run->device, &work, error, ARG_PLANES(&noisy->planes[0]), ARG_PLANES(&pilot->planes[0]),
+                   ARG_MEMORY(blocks.object), ARG(columns), ARG(count), ARG(at.pitch), ARG(at.plane_rows),
+                   ARG(first), ARG_MEMORY(noise->variances), ARG(tone_channels), ARG_MEMORY(noise->tones));
+        /* Each pixel becomes the weighted mean of the 16 blocks that cover it. */
+        work.kernel = "cosine_mean";
+        work.width = (dst->width + STEP - 1) / STEP;
+        work.height = (rows.end - 1) / STEP - rows.begin / STEP + 1;
+        if (status == STATUS_OK)
+            status = LAUNCH(run->device, &work, error, ARG_MEMORY(blocks.object), ARG(columns), ARG(at.pitch),
+                            ARG(at.plane_rows), ARG(first), ARG_PLANES(&pilot->planes[0]), ARG_PLANES(dst),
+                            ARG(range), ARG_MEMORY(noise->variances), ARG(PILOT_SHARE));
+        planes_release(&run->pool, &blocks);
     }
     return status;
 }

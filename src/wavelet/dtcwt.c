@@ -55,44 +55,7 @@ static int strip_rows(const struct planes *planes)
     return rows < MIN_STRIP ? MIN_STRIP : rows;
 }
 
-/* Computes rows of a level's lowpass, and the subbands of half of these rows. */
-static enum status forward_strip(struct run *run, const struct bank *bank, const struct forward_step *step,
-                                 struct interval rows, struct error *error)
-{
-    const struct planes *src = step->src;
-    struct planes half;
-    cl_mem weights;
-    const struct planes *subbands = step->subbands;
-    const cl_int places = step->places < subbands->height ? step->places : subbands->height;
-    const cl_int4 wanted = {
-        /* struct needed_rows of the kernel */
-        {subbands->first_row, subbands->first_row + subbands->rows, places, subbands->height}};
-    cl_int taps = bank->taps, is_first = !bank->qshift, pad, length;
-    if (run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
-        run_scratch(run, src->width, step->lowpass->height, rows, 2, src->channels, &half, error) !=
-            STATUS_OK)
-        return STATUS_FAILED;
-    /* Columns: low and high as two layers of `half`. */
-    struct kernel_launch work = run_work(run, "dtcwt_cpu", "forward_columns", src);
-    work.height = half.rows / 2;
-    work.calls_noinline = true;
-    work.depth = planes_layer_depth(src);
-    dtcwt_padding(src->height, step->level, step->pad_at_end, &pad, &length);
-    if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(taps),
-               ARG(pad), ARG(length), ARG(wanted), ARG(is_first)) != STATUS_OK)
-        return STATUS_FAILED;
-    /* Rows: low-low becomes the lowpass, the other three become pairs of subbands. */
-    work.kernel = "forward_rows";
-    work.width = 2 * subbands->width;
-    dtcwt_padding(src->width, step->level, step->pad_at_end, &pad, &length);
-    enum status status =
-        LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(step->lowpass), ARG_PLANES(subbands),
-               ARG_MEMORY(weights), ARG(taps), ARG(pad), ARG(length), ARG(wanted), ARG(is_first));
-    run_scratch_release(run, &half);
-    return status;
-}
-
-/* Transforms a level strip by strip. */
+/* Transforms a level strip by strip. A strip is rows of the lowpass, and of the subbands half as many. */
 static enum status forward_cpu(struct run *run, const struct bank *bank, const struct forward_step *step,
                                struct error *error)
 {
@@ -101,7 +64,36 @@ static enum status forward_cpu(struct run *run, const struct bank *bank, const s
     enum status status = STATUS_OK;
     for (int begin = lowpass->first_row; status == STATUS_OK && begin < end; begin += height) {
         struct interval rows = {begin, begin + height < end ? begin + height : end};
-        status = forward_strip(run, bank, step, rows, error);
+        const struct planes *src = step->src;
+        struct planes half;
+        cl_mem weights;
+        const struct planes *subbands = step->subbands;
+        const cl_int places = step->places < subbands->height ? step->places : subbands->height;
+        const cl_int4 wanted = {
+            /* struct needed_rows of the kernel */
+            {subbands->first_row, subbands->first_row + subbands->rows, places, subbands->height}};
+        cl_int taps = bank->taps, is_first = !bank->qshift, pad, length;
+        if (run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
+            run_scratch(run, src->width, step->lowpass->height, rows, 2, src->channels, &half, error) !=
+                STATUS_OK)
+            return STATUS_FAILED;
+        /* Columns: low and high as two layers of `half`. */
+        struct kernel_launch work = run_work(run, "dtcwt_cpu", "forward_columns", src);
+        work.height = half.rows / 2;
+        work.calls_noinline = true;
+        work.depth = planes_layer_depth(src);
+        dtcwt_padding(src->height, step->level, step->pad_at_end, &pad, &length);
+        if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights),
+                   ARG(taps), ARG(pad), ARG(length), ARG(wanted), ARG(is_first)) != STATUS_OK)
+            return STATUS_FAILED;
+        /* Rows: low-low becomes the lowpass, the other three become pairs of subbands. */
+        work.kernel = "forward_rows";
+        work.width = 2 * subbands->width;
+        dtcwt_padding(src->width, step->level, step->pad_at_end, &pad, &length);
+        status = LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(step->lowpass),
+                        ARG_PLANES(subbands), ARG_MEMORY(weights), ARG(taps), ARG(pad), ARG(length),
+                        ARG(wanted), ARG(is_first));
+        run_scratch_release(run, &half);
     }
     return status;
 }

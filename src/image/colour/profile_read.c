@@ -243,17 +243,6 @@ static enum status sample_light(struct colour_space *space, cmsContext context, 
     return status;
 }
 
-/* Copies the profile's description; other characters than printable ASCII become "?". */
-static void read_name(struct colour_space *space, cmsHPROFILE profile)
-{
-    cmsGetProfileInfoASCII(profile, cmsInfoDescription, "en", "US", space->name, sizeof space->name);
-    space->name[sizeof space->name - 1] = '\0';
-    for (char *at = space->name; *at != '\0'; at++)
-        *at = (char)(*at >= ' ' && *at <= '~' ? *at : '?');
-    if (space->name[0] == '\0')
-        snprintf(space->name, sizeof space->name, "unnamed");
-}
-
 enum status profile_read(struct colour_space *space, const void *icc, size_t size, struct error *error)
 {
     char text[LCMS_TEXT];
@@ -281,7 +270,13 @@ enum status profile_read(struct colour_space *space, const void *icc, size_t siz
                           : colours == cmsSigRgbData  ? 3
                           : colours == cmsSigCmykData ? 4
                                                       : 0;
-        read_name(space, profile);
+        /* The profile's description; other characters than printable ASCII become "?". */
+        cmsGetProfileInfoASCII(profile, cmsInfoDescription, "en", "US", space->name, sizeof space->name);
+        space->name[sizeof space->name - 1] = '\0';
+        for (char *at = space->name; *at != '\0'; at++)
+            *at = (char)(*at >= ' ' && *at <= '~' ? *at : '?');
+        if (space->name[0] == '\0')
+            snprintf(space->name, sizeof space->name, "unnamed");
         if (space->channels == 0 || class == cmsSigLinkClass || class == cmsSigAbstractClass ||
             class == cmsSigNamedColorClass)
             status = lcms_fail("it is not a profile of a gray, RGB or CMYK device", error);

@@ -106,20 +106,6 @@ static unsigned file_sample(const struct rgb_conversion *conversion, const unsig
     return sample;
 }
 
-/* Converts TIFF's L*a*b* to floats. 8 bits: L* of 100 is 255, and a* and b* are integers. 16 bits: L* of 100
- * is 65535, or 65280 in ICC's form, and a* and b* are in units of 1/256. */
-static void decode_lab(const struct rgb_conversion *conversion, const unsigned char *row, uint32_t width)
-{
-    const bool is_16_bit = conversion->size == 2, is_icc = conversion->colour_model == COLOUR_MODEL_ICCLAB;
-    const double full = is_16_bit ? (is_icc ? 65280 : 65535) : 255, unit = is_16_bit ? 256 : 1;
-    for (size_t x = 0; x < (size_t)width * 3; x++) {
-        const unsigned v = file_sample(conversion, row, x);
-        const int middle = is_16_bit ? 0x8000 : 0x80,
-                  offset = is_icc ? (int)v - middle : (int)(v ^ (unsigned)middle) - middle;
-        conversion->lab[x] = (float)(x % 3 == 0 ? v * 100 / full : offset / unit);
-    }
-}
-
 /* Converts a row of L*a*b* to be relative to D50. */
 static void adapt_lab(const struct rgb_conversion *conversion, uint32_t width)
 {
@@ -140,10 +126,34 @@ static void adapt_lab(const struct rgb_conversion *conversion, uint32_t width)
     }
 }
 
-/* Converts CMYK without a profile: (1 - C)(1 - K), (1 - M)(1 - K), (1 - Y)(1 - K). */
-static void convert_simply(const struct rgb_conversion *conversion, const unsigned char *row,
-                           unsigned char *rgb, uint32_t width)
+void rgb_conversion_apply(const struct rgb_conversion *conversion, unsigned char *row, unsigned char *rgb,
+                          uint32_t width)
 {
+    if (is_lab(conversion)) {
+        /* TIFF's L*a*b* to floats. 8 bits: L* of 100 is 255, and a* and b* are integers. 16 bits: L* of 100
+         * is 65535, or 65280 in ICC's form, and a* and b* are in units of 1/256. */
+        const bool is_16_bit = conversion->size == 2,
+                   is_icc = conversion->colour_model == COLOUR_MODEL_ICCLAB;
+        const double full = is_16_bit ? (is_icc ? 65280 : 65535) : 255, unit = is_16_bit ? 256 : 1;
+        for (size_t x = 0; x < (size_t)width * 3; x++) {
+            const unsigned v = file_sample(conversion, row, x);
+            const int middle = is_16_bit ? 0x8000 : 0x80,
+                      offset = is_icc ? (int)v - middle : (int)(v ^ (unsigned)middle) - middle;
+            conversion->lab[x] = (float)(x % 3 == 0 ? v * 100 / full : offset / unit);
+        }
+        if (conversion->has_white)
+            adapt_lab(conversion, width);
+        cmsDoTransform(conversion->transform, conversion->lab, rgb, width);
+        return;
+    }
+    if (conversion->colour_model == COLOUR_MODEL_CMYK_INVERTED)
+        for (size_t i = 0; i < (size_t)width * 4 * conversion->size; i++)
+            row[i] ^= 0xff;
+    if (conversion->transform != NULL) {
+        cmsDoTransform(conversion->transform, row, rgb, width);
+        return;
+    }
+    /* CMYK without a profile: (1 - C)(1 - K), (1 - M)(1 - K), (1 - Y)(1 - K). */
     const unsigned full = conversion->size == 2 ? UINT16_MAX : UINT8_MAX;
     for (size_t x = 0; x < width; x++) {
         const uint64_t black = full - file_sample(conversion, row, 4 * x + 3);
@@ -156,25 +166,6 @@ static void convert_simply(const struct rgb_conversion *conversion, const unsign
                 rgb[3 * x + c] = (unsigned char)value;
         }
     }
-}
-
-void rgb_conversion_apply(const struct rgb_conversion *conversion, unsigned char *row, unsigned char *rgb,
-                          uint32_t width)
-{
-    if (is_lab(conversion)) {
-        decode_lab(conversion, row, width);
-        if (conversion->has_white)
-            adapt_lab(conversion, width);
-        cmsDoTransform(conversion->transform, conversion->lab, rgb, width);
-        return;
-    }
-    if (conversion->colour_model == COLOUR_MODEL_CMYK_INVERTED)
-        for (size_t i = 0; i < (size_t)width * 4 * conversion->size; i++)
-            row[i] ^= 0xff;
-    if (conversion->transform != NULL)
-        cmsDoTransform(conversion->transform, row, rgb, width);
-    else
-        convert_simply(conversion, row, rgb, width);
 }
 
 void rgb_conversion_close(struct rgb_conversion *conversion)

@@ -115,22 +115,6 @@ bool jpeg_holds_text(const struct text_entry *text)
                                            : key + strlen(text->value) <= SEGMENT_SIZE_MAX;
 }
 
-/* Writes XMP as its segment, any other text as a comment, which begins with its key. */
-static void jpeg_write_text(j_compress_ptr out, const struct text_entry *text)
-{
-    const bool has_key = strcmp(text->key, COMMENT_KEY) != 0;
-    const char *key = has_key ? text->key : "", *separator = has_key ? KEY_SEPARATOR : "";
-    const size_t size = strlen(text->value);
-    if (strcmp(text->key, XMP_KEY) == 0) {
-        write_segment(out, JPEG_APP0 + 1, XMP_IDENTIFIER, sizeof XMP_IDENTIFIER, text->value, size);
-        return;
-    }
-    jpeg_write_m_header(out, JPEG_COM, (unsigned)(strlen(key) + strlen(separator) + size));
-    write_bytes(out, key, strlen(key));
-    write_bytes(out, separator, strlen(separator));
-    write_bytes(out, text->value, size);
-}
-
 void jpeg_metadata_write(j_compress_ptr out, const struct image_info *info, const struct blob *exif)
 {
     const struct metadata *metadata = &info->metadata;
@@ -141,15 +125,25 @@ void jpeg_metadata_write(j_compress_ptr out, const struct image_info *info, cons
         jpeg_write_icc_profile(out, metadata->icc.data, (unsigned)metadata->icc.size);
     if (iptc != NULL)
         write_iptc(out, iptc);
-    /* XMP is first, where readers look for it. The comment without a key is last, as many programs show the
-       last of several comments. */
+    /* Texts become comments that begin with their key, except XMP. XMP is first, where readers look for it.
+       The comment without a key is last, as many programs show the last of several comments. */
     for (int rank = 0; rank < 3; rank++)
         for (size_t i = 0; i < metadata->text_count; i++) {
             const struct text_entry *text = &metadata->texts[i];
             const bool is_xmp = strcmp(text->key, XMP_KEY) == 0,
                        has_key = strcmp(text->key, COMMENT_KEY) != 0;
-            if (rank == (is_xmp ? 0 : has_key ? 1 : 2) && jpeg_holds_text(text))
-                jpeg_write_text(out, text);
+            const char *key = has_key ? text->key : "", *separator = has_key ? KEY_SEPARATOR : "";
+            const size_t size = strlen(text->value);
+            if (rank != (is_xmp ? 0 : has_key ? 1 : 2) || !jpeg_holds_text(text))
+                continue;
+            if (is_xmp) {
+                write_segment(out, JPEG_APP0 + 1, XMP_IDENTIFIER, sizeof XMP_IDENTIFIER, text->value, size);
+                continue;
+            }
+            jpeg_write_m_header(out, JPEG_COM, (unsigned)(strlen(key) + strlen(separator) + size));
+            write_bytes(out, key, strlen(key));
+            write_bytes(out, separator, strlen(separator));
+            write_bytes(out, text->value, size);
         }
 }
 

@@ -177,21 +177,6 @@ static jvirt_barray_ptr request_array(j_common_ptr jpeg, int pool, boolean zeroe
     return array;
 }
 
-/* Asks the system for huge pages in the arrays of coefficients, before they are written: clearing small pages
- * took a third of the time of encoding. libjpeg allocates the rows of an array together, up to 1 GB; beyond,
- * the advice has no effect. */
-static void use_huge_pages(struct jpeg_writer *writer)
-{
-    enum { PAGE = 4096 }; /* madvise needs an address that is a multiple of it */
-    j_common_ptr jpeg = &writer->session.jpeg.common;
-    for (int i = 0; i < writer->array_count; i++) {
-        char *first = (char *)jpeg->mem->access_virt_barray(jpeg, writer->arrays[i], 0, 1, TRUE)[0];
-        const size_t before = -(uintptr_t)first % PAGE;
-        if (writer->array_sizes[i] > before)
-            madvise(first + before, writer->array_sizes[i] - before, MADV_HUGEPAGE);
-    }
-}
-
 /* Step of jpeg_session_run: sets libjpeg's parameters, and writes the metadata. */
 static enum status encode_start(void *context, struct error *error)
 {
@@ -221,7 +206,17 @@ static enum status encode_start(void *context, struct error *error)
     out->mem->request_virt_barray = request_array;
     jpeg_start_compress(out, TRUE);
     jpeg_metadata_write(out, &writer->base.info, &writer->exif);
-    use_huge_pages(writer);
+    /* Ask for huge pages in the arrays of coefficients, before they are written: clearing small pages took a
+     * third of the time of encoding. libjpeg allocates the rows of an array together, up to 1 GB; beyond, the
+     * advice has no effect. */
+    enum { PAGE = 4096 }; /* madvise needs an address that is a multiple of it */
+    j_common_ptr jpeg = &writer->session.jpeg.common;
+    for (int i = 0; i < writer->array_count; i++) {
+        char *first = (char *)jpeg->mem->access_virt_barray(jpeg, writer->arrays[i], 0, 1, TRUE)[0];
+        const size_t before = -(uintptr_t)first % PAGE;
+        if (writer->array_sizes[i] > before)
+            madvise(first + before, writer->array_sizes[i] - before, MADV_HUGEPAGE);
+    }
     return STATUS_OK;
 }
 

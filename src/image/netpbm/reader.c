@@ -260,21 +260,6 @@ static enum status netpbm_read_header(struct netpbm_reader *reader, bool *more, 
 
 /* ---------------------------------------------------------------- samples */
 
-/* Reads a plain sample. P1 needs no white space between digits. */
-static enum status read_plain_sample(struct netpbm_reader *reader, uint32_t *value, struct error *error)
-{
-    if (reader->kind != '1')
-        return read_number(reader, value, error);
-    int byte = header_byte(reader);
-    while (byte != EOF && isspace(byte))
-        byte = header_byte(reader);
-    if (byte != '0' && byte != '1')
-        return fail_damaged(&reader->base,
-                            byte == EOF ? "the file ends too early" : "a bit that is neither 0 nor 1", error);
-    *value = (uint32_t)(byte - '0');
-    return STATUS_OK;
-}
-
 /* Stores sample number `index` of a row, scaled from maxval to full scale; in a PBM 1 is black. False if it
  * exceeds maxval. */
 static bool store_sample(const struct netpbm_reader *reader, uint32_t value, size_t index, unsigned char *row)
@@ -297,9 +282,18 @@ static enum status read_plain_row(struct netpbm_reader *reader, unsigned char *r
     const size_t count = (size_t)reader->base.info.width * (size_t)reader->base.info.channels;
     for (size_t i = 0; i < count; i++) {
         uint32_t value = 0;
-        enum status status = read_plain_sample(reader, &value, error);
-        if (status != STATUS_OK)
-            return status;
+        if (reader->kind == '1') { /* needs no white space between digits */
+            int byte = header_byte(reader);
+            while (byte != EOF && isspace(byte))
+                byte = header_byte(reader);
+            if (byte != '0' && byte != '1')
+                return fail_damaged(&reader->base,
+                                    byte == EOF ? "the file ends too early" : "a bit that is neither 0 nor 1",
+                                    error);
+            value = (uint32_t)(byte - '0');
+        } else if (read_number(reader, &value, error) != STATUS_OK) {
+            return STATUS_FAILED;
+        }
         if (!store_sample(reader, value, i, row))
             return fail_damaged(&reader->base, "a sample is larger than its largest value", error);
     }

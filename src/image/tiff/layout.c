@@ -257,21 +257,6 @@ static enum status check_channels(TIFF *tiff, const struct tiff_layout *layout, 
     return STATUS_OK;
 }
 
-/* Fails for tiles that are much larger than the image. They would be allocated, and a tiny file can claim
- * them; real tiles are small, or not much larger than the image. */
-static enum status check_tile(TIFF *tiff, const struct tiff_layout *layout, struct error *error)
-{
-    const uint64_t always_allowed = 16 << 20;
-    uint64_t tile = layout->tiled ? TIFFTileSize64(tiff) : 0;
-
-    if (layout->tiled && tile == 0)
-        return fail(error, STATUS_FAILED, "damaged TIFF: tiles without size");
-    if (tile > always_allowed && tile / 4 > layout->row_size * layout->height)
-        return fail(error, STATUS_FAILED, "damaged TIFF: tiles of %llu bytes in an image of %llu",
-                    (unsigned long long)tile, (unsigned long long)layout->row_size * layout->height);
-    return STATUS_OK;
-}
-
 enum status tiff_layout_read(struct tiff_file *file, const struct reader_options *options,
                              struct tiff_layout *layout, struct error *error)
 {
@@ -294,7 +279,8 @@ enum status tiff_layout_read(struct tiff_file *file, const struct reader_options
     layout->separate = planar == PLANARCONFIG_SEPARATE && layout->samples > 1;
     layout->row_size = ((uint64_t)layout->width * layout->samples * layout->bits + 7) / 8;
 
-    /* Checks. set_jpeg_colours must precede check_tile: the JPEG codec's colour mode changes TIFFTileSize. */
+    /* Checks. set_jpeg_colours must precede the check of tiles: the JPEG codec's colour mode changes
+     * TIFFTileSize. */
     if (!TIFFIsCODECConfigured(layout->compression)) {
         const TIFFCodec *codec = TIFFFindCODEC(layout->compression);
         return fail(
@@ -307,7 +293,18 @@ enum status tiff_layout_read(struct tiff_file *file, const struct reader_options
         check_channels(tiff, layout, colours, error) != STATUS_OK)
         return STATUS_FAILED;
     set_jpeg_colours(tiff, layout);
-    return check_tile(tiff, layout, error);
+
+    /* Tiles much larger than the image would be allocated, and a tiny file can claim them. Real tiles are
+     * small, or not much larger than the image. */
+    const uint64_t always_allowed = 16 << 20;
+    uint64_t tile = layout->tiled ? TIFFTileSize64(tiff) : 0;
+
+    if (layout->tiled && tile == 0)
+        return fail(error, STATUS_FAILED, "damaged TIFF: tiles without size");
+    if (tile > always_allowed && tile / 4 > layout->row_size * layout->height)
+        return fail(error, STATUS_FAILED, "damaged TIFF: tiles of %llu bytes in an image of %llu",
+                    (unsigned long long)tile, (unsigned long long)layout->row_size * layout->height);
+    return STATUS_OK;
 }
 
 enum status tiff_layout_reopen(struct tiff_file *file, const struct tiff_file *opened,

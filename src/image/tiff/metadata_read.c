@@ -236,14 +236,6 @@ static enum status copy_extra(struct tiff_file *file, const struct ifd_entry *en
     return status;
 }
 
-/* Warns that a tag is damaged, such as one whose value is after the end of a file that was cut off. */
-static void warn_of_tag(struct tiff_file *file, uint16_t tag, struct metadata *metadata)
-{
-    char text[80];
-    snprintf(text, sizeof text, "its %.40s is damaged and left out", tiff_file_tag_name(file, tag));
-    metadata_warn(metadata, text);
-}
-
 /* Copies the tags of tiff_extra_fields, notes that unknown tags are left out, and warns of tags that cannot
  * be read. */
 static enum status read_extras(struct tiff_file *file, struct metadata *metadata, struct error *error)
@@ -263,9 +255,12 @@ static enum status read_extras(struct tiff_file *file, struct metadata *metadata
                               (entry.type == TIFF_UNDEFINED && field->field_type == TIFF_BYTE));
         if ((field == NULL && !is_known(entry.tag)) || (readable && field != NULL && entry.size > most))
             metadata_leave_out(metadata, tiff_file_tag_name(file, entry.tag));
-        else if (!readable)
-            warn_of_tag(file, entry.tag, metadata);
-        else if (has_type && entry.count > 0)
+        else if (!readable) { /* such as a value after the end of a file that was cut off */
+            char text[80];
+            snprintf(text, sizeof text, "its %.40s is damaged and left out",
+                     tiff_file_tag_name(file, entry.tag));
+            metadata_warn(metadata, text);
+        } else if (has_type && entry.count > 0)
             status = copy_extra(file, &entry, field, metadata, error);
     }
     /* ImageJ's tag consists of bytes, but contains UTF-16 and numbers in the input's byte order. */

@@ -42,19 +42,6 @@ static void write_resolution(TIFF *tiff, const struct metadata *metadata)
     TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, unit);
 }
 
-/* Writes WhitePoint and PrimaryChromaticities, which are PNG's cHRM. */
-static void write_chromaticities(TIFF *tiff, const struct metadata *metadata)
-{
-    float values[8];
-
-    if (!metadata->has_chromaticities)
-        return;
-    for (int i = 0; i < 8; i++)
-        values[i] = (float)metadata->chromaticities[i];
-    TIFFSetField(tiff, TIFFTAG_WHITEPOINT, values);
-    TIFFSetField(tiff, TIFFTAG_PRIMARYCHROMATICITIES, values + 2);
-}
-
 /* ---------------------------------------------------------------- texts */
 
 /* True if the tag can store the text. DateTime has the form "2024:01:31 12:34:56" (TIFF 6.0), while PNG's
@@ -207,7 +194,13 @@ enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *m
     struct ifd ifd;
 
     write_resolution(tiff, metadata);
-    write_chromaticities(tiff, metadata);
+    if (metadata->has_chromaticities) { /* PNG's cHRM */
+        float values[8];
+        for (int i = 0; i < 8; i++)
+            values[i] = (float)metadata->chromaticities[i];
+        TIFFSetField(tiff, TIFFTAG_WHITEPOINT, values);
+        TIFFSetField(tiff, TIFFTAG_PRIMARYCHROMATICITIES, values + 2);
+    }
     if (orientation != 0)
         TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation);
     if (metadata->icc.data != NULL && metadata->icc.size <= UINT32_MAX)

@@ -219,19 +219,6 @@ static enum status check_stack(const struct tiff_reader *reader, struct error *e
     return STATUS_OK;
 }
 
-/* Updates GDAL's nodata of doubles, often -DBL_MAX: beyond the range of floats it becomes infinite, as the
- * samples do. */
-static enum status narrow_nodata(struct metadata *metadata, struct error *error)
-{
-    const struct blob *nodata = metadata_tag(metadata, TAG_NODATA);
-    const double value = nodata != NULL ? strtod((const char *)nodata->data, NULL) : 0;
-    const char *text = value < 0 ? "-inf" : "inf";
-
-    if (!isfinite(value) || fabs(value) <= FLT_MAX)
-        return STATUS_OK;
-    return metadata_set_tag(metadata, TAG_NODATA, text, strlen(text) + 1, error);
-}
-
 /* True if Photoshop's ImageSourceData has layers. After a text it has blocks of a signature, a key and a size
  * in the file's byte order, and data that are padded to a multiple of 4 bytes. Those of layers begin with
  * their number. */
@@ -321,8 +308,14 @@ static enum status open_page(struct tiff_reader *reader, int page, struct error 
         tiff_metadata_read(&reader->file, metadata, error) != STATUS_OK ||
         tiff_file_check_reading(&reader->file, error) != STATUS_OK || check_stack(reader, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (reader->layout.format == SAMPLEFORMAT_IEEEFP && reader->layout.bits == 64 &&
-        narrow_nodata(metadata, error) != STATUS_OK)
+    /* GDAL's nodata of doubles, often -DBL_MAX: beyond the range of floats it becomes infinite, as the
+     * samples do. */
+    const struct blob *nodata = metadata_tag(metadata, TAG_NODATA);
+    const double value = nodata != NULL ? strtod((const char *)nodata->data, NULL) : 0;
+    const char *infinite = value < 0 ? "-inf" : "inf";
+    if (reader->layout.format == SAMPLEFORMAT_IEEEFP && reader->layout.bits == 64 && isfinite(value) &&
+        fabs(value) > FLT_MAX &&
+        metadata_set_tag(metadata, TAG_NODATA, infinite, strlen(infinite) + 1, error) != STATUS_OK)
         return STATUS_FAILED;
     tiff_layout_describe(tiff, &reader->layout, reader->table.wide_palette, &reader->base.info);
     reader->base.info.page_name = reader->page_name;

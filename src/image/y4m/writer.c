@@ -60,28 +60,21 @@ static bool write_part(struct y4m_writer *writer, int part, const unsigned char 
     return fwrite(is_direct ? page : writer->raw, 1, size, writer->base.output.file) == size;
 }
 
-/* Writes a frame and flushes, so that the program that reads a pipe gets each frame as soon as it is
- * complete. */
-static enum status write_frame(struct y4m_writer *writer, const struct y4m_frame *frame, struct error *error)
-{
-    FILE *file = writer->base.output.file;
-    if (fprintf(file, "%s\n", frame->line) < 0 || !write_part(writer, 0, frame->pages) ||
-        (writer->stream.video.parts > 1 &&
-         !write_part(writer, 1, frame->pages + writer->stream.plane_size[0])) ||
-        fflush(file) != 0)
-        return fail_writing(error, errno);
-    return STATUS_OK;
-}
-
 /* Main function of the thread: writes frames until the queue ends or a write fails, and then stops both
  * queues. */
 static void *write_frames(void *context)
 {
     struct y4m_writer *writer = context;
     struct y4m_ring *ring = &writer->ring;
+    FILE *file = writer->base.output.file;
     struct y4m_frame *frame = queue_pop(&ring->ready);
     while (frame != NULL && writer->status == STATUS_OK) {
-        writer->status = write_frame(writer, frame, &writer->error);
+        /* Flush, so that the program that reads a pipe gets each frame as soon as it is complete. */
+        if (fprintf(file, "%s\n", frame->line) < 0 || !write_part(writer, 0, frame->pages) ||
+            (writer->stream.video.parts > 1 &&
+             !write_part(writer, 1, frame->pages + writer->stream.plane_size[0])) ||
+            fflush(file) != 0)
+            writer->status = fail_writing(&writer->error, errno);
         queue_push(&ring->idle, frame);
         if (writer->status == STATUS_OK)
             frame = queue_pop(&ring->ready);
