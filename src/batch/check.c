@@ -122,22 +122,6 @@ static void check_file(void *slot)
     check->result.status = status == STATUS_OK ? STATUS_OK : STATUS_PARTIAL;
 }
 
-/* Prints "a.png: whole (CRC-32 and Adler-32)" or "a.jpg: decoded; this JPEG has no checksum". */
-static void print_check(FILE *out, const struct check *check)
-{
-    print_visible(out, job_input_name(check->job));
-    if (check->has_coefficient_sum || check->checksums)
-        fprintf(out, ": whole (%s%s%s)", check->checksums ? check->checksums : "",
-                check->checksums && check->has_coefficient_sum ? ", " : "",
-                check->has_coefficient_sum ? "CRC-32 of coefficients" : "");
-    else
-        fprintf(out, ": decoded; this %s has no checksum", check->format);
-    if (check->warnings[0])
-        fputs("; warning: ", out);
-    print_visible(out, check->warnings);
-    putc('\n', out);
-}
-
 /* Writes a line of the report. Unlike in the report of a conversion, "warnings" is one text or null, and the
  * input of stdin is "standard input". */
 static void report_check(FILE *file, const struct job *job, const struct result *result)
@@ -199,7 +183,17 @@ enum status check_run(const struct command *command, FILE *out, void (*report_er
             break;
         if (done->result.status == STATUS_OK && !settings->quiet) {
             progress_erase();
-            print_check(out, done);
+            print_visible(out, job_input_name(done->job));
+            if (done->has_coefficient_sum || done->checksums)
+                fprintf(out, ": whole (%s%s%s)", done->checksums ? done->checksums : "",
+                        done->checksums && done->has_coefficient_sum ? ", " : "",
+                        done->has_coefficient_sum ? "CRC-32 of coefficients" : "");
+            else
+                fprintf(out, ": decoded; this %s has no checksum", done->format);
+            if (done->warnings[0])
+                fputs("; warning: ", out);
+            print_visible(out, done->warnings);
+            putc('\n', out);
             /* Before a line of --report, which may go to stdout, too. If nobody reads either, stop. */
             if (text_flush(out, error) != STATUS_OK && !settings->report)
                 status = STATUS_FAILED;

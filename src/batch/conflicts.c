@@ -86,21 +86,6 @@ static enum status claim_add(struct claim_set *set, void **tree, int (*order)(co
     return STATUS_OK;
 }
 
-/* Removes empty and "." components: "a//./b" becomes "a/b". */
-static void simplify(char *path)
-{
-    bool begins = true; /* at the start of a name */
-    char *to = path;
-    for (const char *from = path; *from != '\0'; from++) {
-        if (begins && from[0] == '.' && from[1] == '/')
-            from++;
-        else if (!begins || *from != '/')
-            *to++ = *from;
-        begins = *from == '/';
-    }
-    *to = '\0';
-}
-
 /* Sets *identity to the file's name in the nearest folder that exists. The set owns the path. "-" is stdout.
  * Fails if ".." follows a missing folder: new/../a.png has no identity yet, but becomes a.png as soon as the
  * folder `new` is created. */
@@ -125,7 +110,17 @@ static enum status identify_name(struct claim_set *set, const char *path, struct
     }
     if (length == 0)
         stat(".", &info);
-    simplify(target + length);
+    /* Remove empty and "." components: "a//./b" becomes "a/b". */
+    bool begins = true; /* at the start of a name */
+    char *to = target + length;
+    for (const char *from = to; *from != '\0'; from++) {
+        if (begins && from[0] == '.' && from[1] == '/')
+            from++;
+        else if (!begins || *from != '/')
+            *to++ = *from;
+        begins = *from == '/';
+    }
+    *to = '\0';
     for (const char *at = target + length; (at = strstr(at, "..")) != NULL; at += 2)
         if ((at == target + length || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
             return fail(error, STATUS_USAGE, "%s: the folder before \"..\" does not exist", path);

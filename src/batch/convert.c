@@ -431,28 +431,25 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
     return status;
 }
 
-/* Copies the file after decoding it to find damage. Needs no device. */
-static enum status copy_file(struct worker *worker, struct job *job, struct result *result)
-{
-    const struct shape shape = job_shape(job);
-    enum status status = job_open_writer(job, worker, &shape, job->samples, 1, &result->error);
-    double since = clock_seconds();
-    if (status == STATUS_OK) {
-        result_note_copy(job, worker, result);
-        status = writer_copy(job->writer, job->reader, &result->error);
-        result_warn(result, reader_trailing_warnings(job->reader)->warning);
-    }
-    timing_add(&worker->timing, PHASE_DECODE, "copy", -1, since);
-    return status;
-}
-
 void convert(struct worker *worker, struct job *job, struct result *result)
 {
     *result = (struct result){.group = 1, .times = result->times};
     struct times since = worker_times(worker);
     enum status status = convert_begin(worker, job, &result->error);
     if (status == STATUS_OK && !job->skipped) {
-        status = job->is_copied ? copy_file(worker, job, result) : convert_pages(worker, job, result);
+        if (!job->is_copied) {
+            status = convert_pages(worker, job, result);
+        } else { /* copy the file after decoding it to find damage; needs no device */
+            const struct shape shape = job_shape(job);
+            status = job_open_writer(job, worker, &shape, job->samples, 1, &result->error);
+            const double began = clock_seconds();
+            if (status == STATUS_OK) {
+                result_note_copy(job, worker, result);
+                status = writer_copy(job->writer, job->reader, &result->error);
+                result_warn(result, reader_trailing_warnings(job->reader)->warning);
+            }
+            timing_add(&worker->timing, PHASE_DECODE, "copy", -1, began);
+        }
         if (status == STATUS_OK)
             status = job->is_stack_result ? stack_check_unchanged(job->stack, &result->error)
                                           : job_check_unchanged(job, &result->error);

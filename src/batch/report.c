@@ -242,26 +242,6 @@ static void print_report_failure(struct results *results, const struct error *er
     results->is_report_incomplete = true;
 }
 
-/* Prints the warnings, lines of a text, unless --quiet is given. result->depth_warning, which all files of a
- * batch may have, is printed once. */
-static void print_warnings(struct results *results, const struct job *job, const struct result *result)
-{
-    const char *cursor = result->warnings;
-    struct word word;
-    while (!results->settings->quiet && result->warnings[0] != '\0' && text_next_word(&cursor, '\n', &word)) {
-        struct error line;
-        const bool is_depth = results->several && word_equals(word, result->depth_warning);
-        if (is_depth && strstr(results->depth_warnings, result->depth_warning) != NULL)
-            continue;
-        error_set(&line, "%s: warning: %.*s%s", job_input_name(job), (int)word.length, word.start,
-                  is_depth ? "; this warning is printed once" : "");
-        if (is_depth)
-            text_add_item(results->depth_warnings, sizeof results->depth_warnings, "\n",
-                          result->depth_warning);
-        results_print(results, &line);
-    }
-}
-
 void results_add(struct results *results, struct job *job, const struct result *result)
 {
     struct error error;
@@ -269,7 +249,23 @@ void results_add(struct results *results, struct job *job, const struct result *
         result->status != STATUS_OK && job_is_stack_input(job) && result->error.scope == SCOPE_FILE;
     job->has_result = true;
     if (result->status == STATUS_OK) {
-        print_warnings(results, job, result);
+        /* Print the warnings, lines of a text, unless --quiet is given. result->depth_warning, which all
+         * files of a batch may have, is printed once. */
+        const char *cursor = result->warnings;
+        struct word word;
+        while (!results->settings->quiet && result->warnings[0] != '\0' &&
+               text_next_word(&cursor, '\n', &word)) {
+            struct error line;
+            const bool is_depth = results->several && word_equals(word, result->depth_warning);
+            if (is_depth && strstr(results->depth_warnings, result->depth_warning) != NULL)
+                continue;
+            error_set(&line, "%s: warning: %.*s%s", job_input_name(job), (int)word.length, word.start,
+                      is_depth ? "; this warning is printed once" : "");
+            if (is_depth)
+                text_add_item(results->depth_warnings, sizeof results->depth_warnings, "\n",
+                              result->depth_warning);
+            results_print(results, &line);
+        }
     } else if (is_left_out) {
         /* The stack goes on without this input: no failure of the command. */
         struct error line;

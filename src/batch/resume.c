@@ -162,17 +162,6 @@ static const char *state_parse(const char *text, struct file_state *state)
     return count == 5 ? text + length : NULL;
 }
 
-/* Parses a line. Returns the name at its end; NULL if the line was cut off or overwritten by another process.
- */
-static const char *record_parse(const char *line, struct done_record *record)
-{
-    int length = 0;
-    const int count = sscanf(line, "climg2 %16" SCNx64 "%n", &record->provenance_hash, &length);
-    const char *rest = count == 1 ? state_parse(line + length, &record->input) : NULL;
-    rest = rest ? state_parse(rest, &record->output) : NULL;
-    return rest && rest[0] == ' ' && rest[strlen(rest) - 1] == '\n' ? rest + 1 : NULL;
-}
-
 /* Opens a done list, and returns its descriptor; -1 on failure, or if it is no regular file. The flags guard
  * against links and pipes in a folder that others may write to. */
 static int done_list_open(const char *path, int flags)
@@ -200,9 +189,13 @@ static enum status done_list_load(void *context, const char *folder, struct erro
     enum status status = STATUS_OK;
     while (file && status == STATUS_OK && getline(&line, &size, file) > 0) {
         struct done_record record = {.index = resume->count}, *records;
-        const char *name = record_parse(line, &record);
-        if (!name)
-            continue;
+        int length = 0;
+        const int count = sscanf(line, "climg2 %16" SCNx64 "%n", &record.provenance_hash, &length);
+        const char *name = count == 1 ? state_parse(line + length, &record.input) : NULL;
+        name = name ? state_parse(name, &record.output) : NULL;
+        if (!name || name[0] != ' ' || name[strlen(name) - 1] != '\n')
+            continue; /* the line was cut off or overwritten by another process */
+        name++;
         records =
             array_grow(resume->records, resume->count, sizeof record, "the list of what is done", error);
         resume->records = records ? records : resume->records;

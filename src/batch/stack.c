@@ -26,27 +26,6 @@ static const struct merge *merge_functions(const struct stack *stack)
     return stack->step->stage->merge(stack->step->params);
 }
 
-/* Fails if the command has an option that contradicts a stack, or a second merge, or if the output cannot be
- * created. */
-static enum status stack_check(const struct stack *stack, const struct command *command,
-                               const struct job_list *list, struct error *error)
-{
-    const struct settings *settings = &command->settings;
-    const char *name = stack->step->stage->name;
-    const char *other = settings->in_place                                   ? "--in-place"
-                        : settings->resume                                   ? "--resume"
-                        : settings->part.count > 0                           ? "--shard"
-                        : settings->range.given && settings->range.automatic ? "--range auto"
-                                                                             : NULL;
-    if (other)
-        return fail(error, STATUS_USAGE, "--%s makes one picture of all inputs; leave %s out", name, other);
-    if (chain_find_merge(&stack->after, 0) < stack->after.count)
-        return fail(error, STATUS_USAGE, "--%s merges all pictures into one; it can be done once", name);
-    if (settings->dry_run || strcmp(list->output, "-") == 0)
-        return STATUS_OK;
-    return output_check(list->output, error);
-}
-
 /* Collects the paths in the order of the command line, which jobs of separate outputs do not have. Indices of
  * inputs that were named twice are missing. */
 static enum status series_make(struct input_series *series, const struct job_list *list, struct error *error)
@@ -109,7 +88,21 @@ enum status stack_make(struct stack *stack, const struct command *command, struc
                                  .stack = stack,
                                  .is_stack_result = true,
                                  .is_single = true};
-    return stack_check(stack, command, list, error);
+    /* Fail for options that contradict a stack, for a second merge, and if the output cannot be created. */
+    const struct settings *settings = &command->settings;
+    const char *name = stack->step->stage->name;
+    const char *other = settings->in_place                                   ? "--in-place"
+                        : settings->resume                                   ? "--resume"
+                        : settings->part.count > 0                           ? "--shard"
+                        : settings->range.given && settings->range.automatic ? "--range auto"
+                                                                             : NULL;
+    if (other)
+        return fail(error, STATUS_USAGE, "--%s makes one picture of all inputs; leave %s out", name, other);
+    if (chain_find_merge(&stack->after, 0) < stack->after.count)
+        return fail(error, STATUS_USAGE, "--%s merges all pictures into one; it can be done once", name);
+    if (settings->dry_run || strcmp(list->output, "-") == 0)
+        return STATUS_OK;
+    return output_check(list->output, error);
 }
 
 enum status stack_prepare(struct stack *stack, const struct command *command, const struct job_list *list,

@@ -77,18 +77,6 @@ static void compare_row(struct comparison *pair, const struct image_info *page)
     }
 }
 
-/* Writes the differences that compare_row stored. Overwrites the reference's values. */
-static enum status write_row(struct comparison *pair, const struct image_info *page, struct error *error)
-{
-    const size_t colours = (size_t)(page->channels - page->alpha), step = (size_t)page->channels;
-    void *row = pair->sides[1].values;
-    for (size_t x = 0; x < page->width; x++)
-        for (size_t c = 0; c < colours; c++)
-            sample_set(pair->diff_type, row, x * colours + c,
-                       pair->diff_scale * pair->sides[0].values[x * step + c]);
-    return writer_write(pair->diff, row, colours * page->width * sample_size(pair->diff_type), 1, error);
-}
-
 /* Compares the rows of a page and writes the differences to diff=FILE. Both readers must be at the start of
  * the page. */
 static enum status compare_rows(struct comparison *pair, struct error *error)
@@ -119,8 +107,17 @@ static enum status compare_rows(struct comparison *pair, struct error *error)
                 sample_values(pages[i]->type, pair->sides[i].rows, row * samples, samples,
                               pair->sides[i].values);
             compare_row(pair, pages[0]);
-            if (pair->diff)
-                status = write_row(pair, pages[0], error);
+            if (pair->diff) { /* write the differences; overwrites the reference's values */
+                const size_t colours = (size_t)(pages[0]->channels - pages[0]->alpha),
+                             step = (size_t)pages[0]->channels;
+                void *to = pair->sides[1].values;
+                for (size_t x = 0; x < pages[0]->width; x++)
+                    for (size_t c = 0; c < colours; c++)
+                        sample_set(pair->diff_type, to, x * colours + c,
+                                   pair->diff_scale * pair->sides[0].values[x * step + c]);
+                status = writer_write(pair->diff, to,
+                                      colours * pages[0]->width * sample_size(pair->diff_type), 1, error);
+            }
         }
     }
     return status;

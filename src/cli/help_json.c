@@ -40,9 +40,9 @@ static void put_option(struct json_writer *out, const char *key, const struct op
     json_put_number(out, "maximum", has_range ? option->max : (double)NAN, DIGITS);
     const char *words = option_words(option); /* such as "auto|gpu|cpu" */
     struct word word;
-    char text[64];
     if (json_begin_optional(out, "words", '[', words != NULL)) {
         while (text_next_word(&words, '|', &word)) {
+            char text[64];
             snprintf(text, sizeof text, "%.*s", (int)word.length, word.start);
             if (text[0] != '\0') /* a user cannot write an empty word */
                 json_put_string(out, NULL, text);

@@ -136,26 +136,6 @@ static void release_event(cl_event *event)
     *event = NULL;
 }
 
-/* Enqueues the copy to the device. It waits for the kernels of the buffer's previous use; later kernels wait
- * for the copy. */
-static enum status enqueue_upload(struct staging *staging, size_t size, struct error *error)
-{
-    struct device *device = staging->device;
-    cl_uint waits = staging->kernels_done ? 1 : 0;
-    cl_int code = clEnqueueWriteBuffer(device->upload, staging->object, CL_FALSE, 0, size, staging->host,
-                                       waits, waits ? &staging->kernels_done : NULL, &staging->host_ready);
-    release_event(&staging->kernels_done);
-    if (code == CL_SUCCESS)
-        code = clFlush(device->upload);
-    if (code == CL_SUCCESS)
-        code = clEnqueueBarrierWithWaitList(device->queue, 1, &staging->host_ready, NULL);
-    if (code == CL_SUCCESS)
-        code = clRetainEvent(staging->host_ready);
-    if (code != CL_SUCCESS)
-        return staging_failed(staging, "uploading", code, error);
-    return event_log_add(device->event_log, PHASE_UPLOAD, "upload", size, staging->host_ready, error);
-}
-
 /* Enqueues the copy to the host. It waits for the kernels that wrote the buffer. */
 static enum status enqueue_download(struct staging *staging, size_t size, struct error *error)
 {
@@ -179,12 +159,30 @@ static enum status enqueue_download(struct staging *staging, size_t size, struct
 enum status staging_unmap(struct staging *staging, size_t size, struct error *error)
 {
     release_event(&staging->host_ready);
-    if (staging->pinned)
-        return size > 0 ? enqueue_upload(staging, size, error) : STATUS_OK;
-    cl_int code =
-        clEnqueueUnmapMemObject(staging->device->queue, staging->object, staging->host, 0, NULL, NULL);
-    staging->host = NULL;
-    return code == CL_SUCCESS ? STATUS_OK : staging_failed(staging, "unmapping", code, error);
+    cl_int code;
+    if (!staging->pinned) {
+        code = clEnqueueUnmapMemObject(staging->device->queue, staging->object, staging->host, 0, NULL, NULL);
+        staging->host = NULL;
+        return code == CL_SUCCESS ? STATUS_OK : staging_failed(staging, "unmapping", code, error);
+    }
+    if (size == 0)
+        return STATUS_OK;
+    /* Enqueue the copy to the device. It waits for the kernels of the buffer's previous use; later kernels
+     * wait for the copy. */
+    struct device *device = staging->device;
+    cl_uint waits = staging->kernels_done ? 1 : 0;
+    code = clEnqueueWriteBuffer(device->upload, staging->object, CL_FALSE, 0, size, staging->host, waits,
+                                waits ? &staging->kernels_done : NULL, &staging->host_ready);
+    release_event(&staging->kernels_done);
+    if (code == CL_SUCCESS)
+        code = clFlush(device->upload);
+    if (code == CL_SUCCESS)
+        code = clEnqueueBarrierWithWaitList(device->queue, 1, &staging->host_ready, NULL);
+    if (code == CL_SUCCESS)
+        code = clRetainEvent(staging->host_ready);
+    if (code != CL_SUCCESS)
+        return staging_failed(staging, "uploading", code, error);
+    return event_log_add(device->event_log, PHASE_UPLOAD, "upload", size, staging->host_ready, error);
 }
 
 enum status staging_map(struct staging *staging, size_t size, struct error *error)

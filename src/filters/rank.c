@@ -316,19 +316,6 @@ static int count_items(const struct run *run, int shared)
     return items < shared ? items : shared;
 }
 
-/* Returns the division of a plane into blocks. They are as high as possible while each work-item has one,
- * because a block fills its histograms from scratch. */
-static struct blocks find_blocks(const struct run *run, const struct planes *dst, int depth)
-{
-    const int across = ceil_div(dst->width, BLOCK_WIDTH);
-    const int down = ceil_div((int)run->device->compute_units * TILES_ITEMS, across * depth);
-    struct blocks blocks = {.width = ceil_div(ceil_div(dst->width, across), TILE) * TILE,
-                            .height = ceil_div(ceil_div(dst->rows, down), TILE) * TILE};
-    blocks.across = ceil_div(dst->width, blocks.width);
-    blocks.down = ceil_div(dst->rows, blocks.height);
-    return blocks;
-}
-
 /* Enqueues kernels/rank_squares_cpu.cl or rank_discs_cpu.cl, from raster to raster or from planes to planes.
  * *skipped is set to a buffer of a number per block, owned by the run: 0 if the block is done; 1 if it is
  * not, because it has values of more than 8 bits or is alpha. */
@@ -341,7 +328,14 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
     const struct raster none = {0}, *read = in->raster ? in->raster : &none,
                         *write = out->raster ? out->raster : &none;
     const cl_int depth = dst.layers * dst.channels;
-    *blocks = find_blocks(run, &dst, depth);
+    /* Blocks are as high as possible while each work-item has one, because a block fills its histograms from
+     * scratch. */
+    const int across = ceil_div(dst.width, BLOCK_WIDTH);
+    const int down = ceil_div((int)run->device->compute_units * TILES_ITEMS, across * depth);
+    *blocks = (struct blocks){.width = ceil_div(ceil_div(dst.width, across), TILE) * TILE,
+                              .height = ceil_div(ceil_div(dst.rows, down), TILE) * TILE};
+    blocks->across = ceil_div(dst.width, blocks->width);
+    blocks->down = ceil_div(dst.rows, blocks->height);
     const bool is_disc = rank->shape == RANK_DISC;
     const struct {
         cl_int radius, rank, column_bytes, width, height, across, down;

@@ -28,35 +28,6 @@ static struct value tile_value(const struct value *image, const struct tile *til
     return value;
 }
 
-/* Loads a tile from a raster or planes, processes it, and stores its own columns. With planes of the full
- * width nothing is copied: the stage reads and writes the planes of `in` and `out`. */
-static enum status run_tile(struct run *run, const struct tiling *tiling, const struct tile *tile,
-                            const struct value *in, struct value *out, struct error *error)
-{
-    const int width = tile->image->width;
-    const struct columns padded = {.from = tile->padded.begin,
-                                   .count = tile->padded.end - tile->padded.begin},
-                         own = {.from = tile->own.begin - tile->padded.begin,
-                                .to = tile->own.begin,
-                                .count = tile->own.end - tile->own.begin};
-    const bool needs_load = in->raster || padded.count < width,
-               needs_store = out->raster || own.count < width;
-    struct value source = tile_value(in, tile), result = tile_value(out, tile);
-    enum status status = needs_load ? run_output(run, &source, error) : STATUS_OK;
-    if (status == STATUS_OK && needs_load)
-        status = in->raster ? unpack_columns(run, in->raster, padded.from, &source.planes[0], error)
-                            : tiles_copy(run, &in->planes[0], in->rows, padded, &source.planes[0], error);
-    if (status == STATUS_OK)
-        status = tiling->run(run, tiling->params, tile, needs_load ? &source : in,
-                             needs_store ? &result : out, error);
-    planes_release(&run->pool, &source.planes[0]);
-    if (status == STATUS_OK && needs_store)
-        status = out->raster ? pack_columns(run, &result.planes[0], own, out->raster, error)
-                             : tiles_copy(run, &result.planes[0], out->rows, own, &out->planes[0], error);
-    planes_release(&run->pool, &result.planes[0]);
-    return status;
-}
-
 enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, const struct value *in,
                       struct value *out, struct error *error)
 {
@@ -76,7 +47,30 @@ enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, 
             const struct interval needed = tiling->columns(tiling->params, image, own);
             tile.padded = interval_clip(interval_align(needed, TILE_UNIT), image->width);
         }
-        status = run_tile(run, tiling, &tile, in, out, error);
+        /* Load the tile from a raster or planes, process it, and store its own columns. With planes of the
+         * full width nothing is copied: the stage reads and writes the planes of `in` and `out`. */
+        const struct columns loaded = {.from = tile.padded.begin,
+                                       .count = tile.padded.end - tile.padded.begin},
+                             stored = {.from = tile.own.begin - tile.padded.begin,
+                                       .to = tile.own.begin,
+                                       .count = tile.own.end - tile.own.begin};
+        const bool needs_load = in->raster || loaded.count < image->width,
+                   needs_store = out->raster || stored.count < image->width;
+        struct value source = tile_value(in, &tile), result = tile_value(out, &tile);
+        if (needs_load)
+            status = run_output(run, &source, error);
+        if (status == STATUS_OK && needs_load)
+            status = in->raster ? unpack_columns(run, in->raster, loaded.from, &source.planes[0], error)
+                                : tiles_copy(run, &in->planes[0], in->rows, loaded, &source.planes[0], error);
+        if (status == STATUS_OK)
+            status = tiling->run(run, tiling->params, &tile, needs_load ? &source : in,
+                                 needs_store ? &result : out, error);
+        planes_release(&run->pool, &source.planes[0]);
+        if (status == STATUS_OK && needs_store)
+            status = out->raster
+                         ? pack_columns(run, &result.planes[0], stored, out->raster, error)
+                         : tiles_copy(run, &result.planes[0], out->rows, stored, &out->planes[0], error);
+        planes_release(&run->pool, &result.planes[0]);
     }
     return status;
 }

@@ -232,25 +232,6 @@ static void sum_block(const struct refiner *refiner, const struct block *block,
         }
 }
 
-/* Adds the part of a block's matrix that is due to noise, divided by noise_in_slopes. `squares` is the sum of
- * the squared noise, times the block's weight. Approximates the positions of all pixels by the block's
- * centre. */
-static void add_noise(const struct refiner *refiner, const struct block *block, double squares,
-                      struct equations *equations)
-{
-    const struct frame *frame = &refiner->frame;
-    const float none[LANES] = {0}, one[LANES] = {1};
-    const float x[LANES] = {(float)((block->x + 0.5 * (block->width - 1) - frame->x) / frame->unit)},
-                y = (float)((block->y + 0.5 * (block->height - 1) - frame->y) / frame->unit);
-    float across[MAX_UNKNOWNS][LANES], down[MAX_UNKNOWNS][LANES];
-    find_derivatives(refiner->model, x, y, one, none, across);
-    find_derivatives(refiner->model, x, y, none, one, down);
-    for (int a = 0; a < refiner->unknowns; a++)
-        for (int b = 0; b <= a; b++)
-            equations->noise[a][b] +=
-                squares * (double)(across[a][0] * across[b][0] + down[a][0] * down[b][0]);
-}
-
 /* Adds a block, times its weight, to the equations. The mean of each derivative in the block is subtracted,
  * as the block's offset is unknown. */
 static void add_block(const struct refiner *refiner, const struct block *block,
@@ -262,9 +243,20 @@ static void add_block(const struct refiner *refiner, const struct block *block,
     double derivatives[MAX_UNKNOWNS], right[MAX_UNKNOWNS];
     sum_block(refiner, block, statistics, &sums);
     equations->blocks++;
-    add_noise(refiner, block,
-              weight * (double)(statistics->count * (1 - statistics->correlation) * statistics->variance),
-              equations);
+    /* The part of the block's matrix that is due to noise, divided by noise_in_slopes. Approximates the
+     * positions of all pixels by the block's centre. */
+    const struct frame *frame = &refiner->frame;
+    const float none[LANES] = {0}, one[LANES] = {1};
+    const double noise =
+        weight * (double)(statistics->count * (1 - statistics->correlation) * statistics->variance);
+    const float x[LANES] = {(float)((block->x + 0.5 * (block->width - 1) - frame->x) / frame->unit)},
+                y = (float)((block->y + 0.5 * (block->height - 1) - frame->y) / frame->unit);
+    float across[MAX_UNKNOWNS][LANES], down[MAX_UNKNOWNS][LANES];
+    find_derivatives(refiner->model, x, y, one, none, across);
+    find_derivatives(refiner->model, x, y, none, one, down);
+    for (int a = 0; a < refiner->unknowns; a++)
+        for (int b = 0; b <= a; b++)
+            equations->noise[a][b] += noise * (double)(across[a][0] * across[b][0] + down[a][0] * down[b][0]);
     for (int a = 0; a < refiner->unknowns; a++) {
         derivatives[a] = (double)add_up(sums.derivatives[a]);
         right[a] = weight * (double)add_up(sums.right[a]);
@@ -317,30 +309,6 @@ static enum status sum_band(void *context, int index, struct error *error)
         add_block(refiner, &block, &statistics, equations);
     }
     return STATUS_OK;
-}
-
-/* Adds the equations of all bands, in the order of rows, and completes the matrices' upper triangles. */
-static struct equations sum_all(const struct refiner *refiner, int bands)
-{
-    struct equations sum = {.covered = 0};
-    const int n = refiner->unknowns;
-    for (int i = 0; i < bands; i++) {
-        const struct equations *more = &refiner->bands[i];
-        sum.agreement += more->agreement;
-        sum.structure += more->structure;
-        sum.whole += more->whole;
-        sum.covered += more->covered;
-        sum.blocks += more->blocks;
-        for (int a = 0; a < n; a++) {
-            sum.right[a] += more->right[a];
-            for (int b = 0; b <= a; b++) {
-                sum.matrix[b][a] = sum.matrix[a][b] += more->matrix[a][b];
-                sum.noise[b][a] = sum.noise[a][b] += more->noise[a][b];
-                sum.spread[b][a] = sum.spread[a][b] += more->spread[a][b];
-            }
-        }
-    }
-    return sum;
 }
 
 /* Solves the n normal equations by Gaussian elimination with partial pivoting; `right` becomes the solution.
@@ -448,7 +416,25 @@ static struct equations judge(struct refiner *refiner)
     struct error none; /* neither call fails */
     thread_pool_each(refiner->workers, gray_plane_blocks(&refiner->sampled), sample_block, refiner, &none);
     thread_pool_each(refiner->workers, bands, sum_band, refiner, &none);
-    struct equations sum = sum_all(refiner, bands);
+    /* Add the equations of all bands, in the order of rows, and complete the matrices' upper triangles. */
+    struct equations sum = {.covered = 0};
+    const int n = refiner->unknowns;
+    for (int i = 0; i < bands; i++) {
+        const struct equations *more = &refiner->bands[i];
+        sum.agreement += more->agreement;
+        sum.structure += more->structure;
+        sum.whole += more->whole;
+        sum.covered += more->covered;
+        sum.blocks += more->blocks;
+        for (int a = 0; a < n; a++) {
+            sum.right[a] += more->right[a];
+            for (int b = 0; b <= a; b++) {
+                sum.matrix[b][a] = sum.matrix[a][b] += more->matrix[a][b];
+                sum.noise[b][a] = sum.noise[a][b] += more->noise[a][b];
+                sum.spread[b][a] = sum.spread[a][b] += more->spread[a][b];
+            }
+        }
+    }
     match->covered = sum.whole > 0 ? sum.covered / sum.whole : 0;
     match->agreement = sum.structure > 0 ? sum.agreement / sum.structure : 0;
     match->score = match->agreement > 0 ? match->agreement * sqrt(sqrt(match->covered)) : -1;

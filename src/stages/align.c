@@ -399,12 +399,6 @@ static struct stage_caps align_caps(const void *params)
  * the accuracy is a few hundredths. */
 static const double NEAREST_MOVE = 0.002;
 
-static bool moves_pixels(const struct affine *map, double width, double height)
-{
-    return fabs(map->xx - 1) * width + fabs(map->xy) * height + fabs(map->x) > NEAREST_MOVE ||
-           fabs(map->yx) * width + fabs(map->yy - 1) * height + fabs(map->y) > NEAREST_MOVE;
-}
-
 /* Downloads the picture's brightness and registers it. With `previous` returns the map that was found in
  * advance. In a dry run, or without a reference, returns the identity. */
 static enum status align_find(struct run *run, const struct align *align, const struct value *in,
@@ -422,7 +416,10 @@ static enum status align_find(struct run *run, const struct align *align, const 
     if (status == STATUS_OK && !device_is_dry_run(run->device))
         status =
             registration_find(run, &workers, (enum model)align->model, align->levels, &gray, found, error);
-    if (!moves_pixels(&found->affine, align->width, align->height))
+    const struct affine *map = &found->affine;
+    const double width = align->width, height = align->height;
+    if (fabs(map->xx - 1) * width + fabs(map->xy) * height + fabs(map->x) <= NEAREST_MOVE &&
+        fabs(map->yx) * width + fabs(map->yy - 1) * height + fabs(map->y) <= NEAREST_MOVE)
         found->affine = affine_scaling(1, 1);
     gray_plane_free(&gray);
     thread_pool_close(&workers);

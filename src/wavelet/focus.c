@@ -297,26 +297,6 @@ static enum status add_coarse(struct focus *focus, bool is_first_picture, cl_mem
     return status;
 }
 
-/* Inverts the merged coarse levels. The result replaces focus->lowpass. */
-static enum status invert_coarse(struct focus *focus, struct error *error)
-{
-    struct run *run = focus->run;
-    struct planes lowpass;
-    enum status status = STATUS_OK;
-    for (int level = focus->whole.levels; status == STATUS_OK && level > focus->fine.levels; level--)
-        status = divide_level(focus, level, error);
-    if (status == STATUS_OK)
-        status = dtcwt_inverse_to(run, focus->fine.levels, NULL, &focus->merged, &lowpass, error);
-    if (status == STATUS_OK) {
-        run_scratch_keep(run, &lowpass);
-        planes_release(&run->pool, &focus->lowpass);
-        focus->lowpass = lowpass;
-    }
-    value_release(run, &focus->merged);
-    run_end_stage(run);
-    return status;
-}
-
 /* Pass 1: merges the coarse levels of all pictures, beginning with the one whose noise is estimated. */
 static enum status merge_coarse(struct focus *focus, struct error *error)
 {
@@ -338,7 +318,22 @@ static enum status merge_coarse(struct focus *focus, struct error *error)
             status = add_coarse(focus, i == 0, i == 0 ? counters : NULL, error);
     }
     memory_release(counters);
-    return status == STATUS_OK ? invert_coarse(focus, error) : status;
+    /* Invert the merged coarse levels. The result replaces focus->lowpass. */
+    struct planes lowpass;
+    if (status != STATUS_OK)
+        return status;
+    for (int level = focus->whole.levels; status == STATUS_OK && level > focus->fine.levels; level--)
+        status = divide_level(focus, level, error);
+    if (status == STATUS_OK)
+        status = dtcwt_inverse_to(run, focus->fine.levels, NULL, &focus->merged, &lowpass, error);
+    if (status == STATUS_OK) {
+        run_scratch_keep(run, &lowpass);
+        planes_release(&run->pool, &focus->lowpass);
+        focus->lowpass = lowpass;
+    }
+    value_release(run, &focus->merged);
+    run_end_stage(run);
+    return status;
 }
 
 /* ---------------------------------------------------------------- pass 2 */

@@ -22,21 +22,6 @@ static bool has_identifier(const struct jpeg_segments *segments, const char *ide
     return segments->size >= size && memcmp(segments->data, identifier, size) == 0;
 }
 
-/* Copies one part of the ICC profile. Parts may be in any order; a part that is repeated is damage. */
-static enum status parse_icc_part(struct jpeg_segments *segments, struct error *error)
-{
-    const int number = segments->data[ICC_HEADER_SIZE - 2], count = segments->data[ICC_HEADER_SIZE - 1];
-    if (segments->icc_count == 0)
-        segments->icc_count = count;
-    if (number < 1 || number > count || count != segments->icc_count ||
-        segments->icc[number - 1].data != NULL) {
-        segments->icc_damaged = true;
-        return STATUS_OK;
-    }
-    return metadata_set_blob(&segments->icc[number - 1], segments->data + ICC_HEADER_SIZE,
-                             segments->size - ICC_HEADER_SIZE, error);
-}
-
 /* Parses the head of a Photoshop image resource:
  *
  *     "8BIM"   number, 2 bytes   length of the name, the name, padding to an even size   size, 4 bytes   data
@@ -186,24 +171,6 @@ static enum status parse_comment(struct jpeg_segments *segments, struct error *e
     return metadata_add_text(segments->metadata, &entry, error);
 }
 
-/* Notes that a segment is left out, by its marker and identifier: "APP2 (MPF)". */
-static void note_segment(const struct jpeg_segments *segments, int marker)
-{
-    enum { SHOWN = 16 };
-    char name[SHOWN + 16];
-    int length = 0;
-    while (length < SHOWN && (size_t)length < segments->size && isgraph(segments->data[length]))
-        length++;
-    const char *text = (const char *)segments->data;
-    if (has_identifier(segments, EXTENDED_XMP_IDENTIFIER, sizeof EXTENDED_XMP_IDENTIFIER))
-        snprintf(name, sizeof name, "XMP beyond 64 KiB");
-    else if (length > 0)
-        snprintf(name, sizeof name, "APP%d (%.*s)", marker - JPEG_APP0, length, text);
-    else
-        snprintf(name, sizeof name, "APP%d", marker - JPEG_APP0);
-    metadata_leave_out(segments->metadata, name);
-}
-
 /* Adds the metadata of one segment. Only the first EXIF and the first XMP count. */
 static enum status parse_segment(struct jpeg_segments *segments, int marker, struct error *error)
 {
@@ -224,8 +191,20 @@ static enum status parse_segment(struct jpeg_segments *segments, int marker, str
         return metadata_add_text(metadata, &xmp, error);
     }
     if (is_app2 && segments->size >= ICC_HEADER_SIZE &&
-        has_identifier(segments, ICC_IDENTIFIER, sizeof ICC_IDENTIFIER))
-        return parse_icc_part(segments, error);
+        has_identifier(segments, ICC_IDENTIFIER,
+                       sizeof ICC_IDENTIFIER)) { /* a part of the ICC profile, in any order; a part that is
+                                                    repeated is damage */
+        const int number = segments->data[ICC_HEADER_SIZE - 2], count = segments->data[ICC_HEADER_SIZE - 1];
+        if (segments->icc_count == 0)
+            segments->icc_count = count;
+        if (number < 1 || number > count || count != segments->icc_count ||
+            segments->icc[number - 1].data != NULL) {
+            segments->icc_damaged = true;
+            return STATUS_OK;
+        }
+        return metadata_set_blob(&segments->icc[number - 1], segments->data + ICC_HEADER_SIZE,
+                                 segments->size - ICC_HEADER_SIZE, error);
+    }
     if (marker == JPEG_APP0 + 13 &&
         has_identifier(segments, PHOTOSHOP_IDENTIFIER, sizeof PHOTOSHOP_IDENTIFIER))
         return parse_photoshop(segments, error);
@@ -239,7 +218,20 @@ static enum status parse_segment(struct jpeg_segments *segments, int marker, str
         segments->companions.has_index = true;
         segments->companions.pictures = has_further_pictures(&index);
     }
-    note_segment(segments, marker);
+    /* Note the marker and identifier: "APP2 (MPF)". */
+    enum { SHOWN = 16 };
+    char name[SHOWN + 16];
+    int length = 0;
+    while (length < SHOWN && (size_t)length < segments->size && isgraph(segments->data[length]))
+        length++;
+    const char *text = (const char *)segments->data;
+    if (has_identifier(segments, EXTENDED_XMP_IDENTIFIER, sizeof EXTENDED_XMP_IDENTIFIER))
+        snprintf(name, sizeof name, "XMP beyond 64 KiB");
+    else if (length > 0)
+        snprintf(name, sizeof name, "APP%d (%.*s)", marker - JPEG_APP0, length, text);
+    else
+        snprintf(name, sizeof name, "APP%d", marker - JPEG_APP0);
+    metadata_leave_out(segments->metadata, name);
     return STATUS_OK;
 }
 

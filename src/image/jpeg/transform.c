@@ -37,9 +37,12 @@ struct transform_job {
     jvirt_barray_ptr to[MAX_COMPONENTS]; /* blocks of the output; belong to `out` */
 };
 
-/* Explains in move->obstacle why blocks cannot be moved; leaves it empty if they can. */
-static void find_obstacle(const struct transform_job *job)
+/* Step of jpeg_session_run: reads all coefficients of the input; or explains in move->obstacle why blocks
+ * cannot be moved. */
+static enum status read_blocks(void *context, struct error *error)
 {
+    struct transform_job *job = context;
+    jpeg_read_header(&job->in.jpeg.in, TRUE);
     const struct jpeg_decompress_struct *in = &job->in.jpeg.in;
     struct lossless_move *move = job->move;
     const struct transform transform = job->transform;
@@ -65,14 +68,6 @@ static void find_obstacle(const struct transform_job *job)
     else if (2 * sizeof(JCOEF) * samples > memory_limit) /* input and output, as if without subsampling */
         snprintf(move->obstacle, size, "moving its blocks would take more than %llu MiB of memory",
                  (unsigned long long)(memory_limit >> 20));
-}
-
-/* Step of jpeg_session_run: reads all coefficients of the input, unless there is an obstacle. */
-static enum status read_blocks(void *context, struct error *error)
-{
-    struct transform_job *job = context;
-    jpeg_read_header(&job->in.jpeg.in, TRUE);
-    find_obstacle(job);
     if (job->move->obstacle[0] != '\0')
         return STATUS_OK;
     job->from = jpeg_read_coefficients(&job->in.jpeg.in);
@@ -100,27 +95,14 @@ static void transpose_header(struct jpeg_compress_struct *out)
     }
 }
 
-/* Transposes and mirrors the coefficients of one block. Mirroring negates odd frequencies, as their cosines
- * are odd functions about the middle of the block. (x, y): a frequency of the input; (u, v): of the output.
- */
-static void transform_block(const JCOEF *from, JCOEF *to, struct transform transform)
-{
-    for (int v = 0; v < DCTSIZE; v++)
-        for (int u = 0; u < DCTSIZE; u++) {
-            const int x = transform.transpose ? v : u, y = transform.transpose ? u : v;
-            const bool negative = ((transform.mirror_x && x % 2 != 0) != (transform.mirror_y && y % 2 != 0));
-            const JCOEF value = from[y * DCTSIZE + x];
-            to[v * DCTSIZE + u] = (JCOEF)(negative ? -value : value);
-        }
-}
-
 /* Returns one row of blocks, valid until the next call for the same array. */
 static JBLOCKROW block_row(j_common_ptr jpeg, jvirt_barray_ptr blocks, JDIMENSION row, boolean written)
 {
     return (*jpeg->mem->access_virt_barray)(jpeg, blocks, row, 1, written)[0];
 }
 
-/* Fills in the output's blocks of one component. */
+/* Fills in the output's blocks of one component. Transposes and mirrors blocks, and the coefficients in each.
+ * Mirroring negates odd frequencies, as their cosines are odd functions about the middle of the block. */
 static void transform_component(struct transform_job *job, int component)
 {
     const struct transform transform = job->transform;
@@ -134,7 +116,16 @@ static void transform_component(struct transform_job *job, int component)
             const JDIMENSION from_x = transform.transpose ? y : x, from_y = transform.transpose ? x : y;
             JBLOCKROW from = block_row(&job->in.jpeg.common, job->from[component],
                                        transform.mirror_y ? height - 1 - from_y : from_y, FALSE);
-            transform_block(from[transform.mirror_x ? width - 1 - from_x : from_x], to[x], transform);
+            JCOEF *moved = to[x];
+            const JCOEF *block = from[transform.mirror_x ? width - 1 - from_x : from_x];
+            for (int v = 0; v < DCTSIZE; v++)
+                for (int u = 0; u < DCTSIZE; u++) {
+                    const int in_u = transform.transpose ? v : u, in_v = transform.transpose ? u : v;
+                    const bool negative =
+                        ((transform.mirror_x && in_u % 2 != 0) != (transform.mirror_y && in_v % 2 != 0));
+                    const JCOEF value = block[in_v * DCTSIZE + in_u];
+                    moved[v * DCTSIZE + u] = (JCOEF)(negative ? -value : value);
+                }
         }
     }
 }

@@ -71,11 +71,22 @@ static bool has_table(const struct blob *exif, const struct ifd *ifd)
     return count > 0 && ifd->at + 2 + count * ENTRY_SIZE <= exif->size;
 }
 
-/* Inserts the orientation: appends a copy of the first IFD with one more entry, and makes it the first. */
-static enum status insert_orientation(struct blob *exif, int orientation, struct error *error)
+enum status exif_set_orientation(struct blob *exif, int orientation, struct error *error)
 {
+    static const unsigned char minimal[] = {'M', 'M', 0, 42, 0, 0, 0, 8, /* header */
+                                            0,   1,   1, 18, 0, 3, 0, 0, 0,
+                                            1,   0,   1, 0,  0, 0, 0, 0, 0}; /* IFD */
     struct ifd ifd;
+    struct ifd_entry entry;
+    const bool is_readable = ifd_of_blob(exif, &ifd) && has_table(exif, &ifd) && exif->size < GROWN_MAX;
+    if (!is_readable && metadata_set_blob(exif, minimal, sizeof minimal, error) != STATUS_OK)
+        return STATUS_FAILED;
     ifd_of_blob(exif, &ifd);
+    if (ifd_find(&ifd, IFD_ORIENTATION, &entry)) {
+        put_entry(exif, (size_t)entry.at, IFD_ORIENTATION, TIFF_SHORT, (uint32_t)orientation);
+        return STATUS_OK;
+    }
+    /* Append a copy of the first IFD with one more entry, and make it the first. */
     const size_t count = ifd_entry_count(&ifd), old_table = (size_t)ifd.at + 2,
                  at = (exif->size + 1) & ~(size_t)1, table = at + 2,
                  size = table + (count + 1) * ENTRY_SIZE + 4;
@@ -98,23 +109,6 @@ static enum status insert_orientation(struct blob *exif, int orientation, struct
         memcpy(longer.data + size - 4, exif->data + old_table + count * ENTRY_SIZE, 4);
     free(exif->data);
     *exif = longer;
-    return STATUS_OK;
-}
-
-enum status exif_set_orientation(struct blob *exif, int orientation, struct error *error)
-{
-    static const unsigned char minimal[] = {'M', 'M', 0, 42, 0, 0, 0, 8, /* header */
-                                            0,   1,   1, 18, 0, 3, 0, 0, 0,
-                                            1,   0,   1, 0,  0, 0, 0, 0, 0}; /* IFD */
-    struct ifd ifd;
-    struct ifd_entry entry;
-    const bool is_readable = ifd_of_blob(exif, &ifd) && has_table(exif, &ifd) && exif->size < GROWN_MAX;
-    if (!is_readable && metadata_set_blob(exif, minimal, sizeof minimal, error) != STATUS_OK)
-        return STATUS_FAILED;
-    ifd_of_blob(exif, &ifd);
-    if (!ifd_find(&ifd, IFD_ORIENTATION, &entry))
-        return insert_orientation(exif, orientation, error);
-    put_entry(exif, (size_t)entry.at, IFD_ORIENTATION, TIFF_SHORT, (uint32_t)orientation);
     return STATUS_OK;
 }
 
@@ -233,27 +227,24 @@ void exif_update(struct metadata *metadata, const struct change *change)
         metadata_leave_out(metadata, "the place of EXIF's subject");
 }
 
-/* True if the offsets in a maker note count from the note itself; those of other makers count from the start
- * of EXIF. Source: ExifTool's MakerNotes.pm, where these makers have a `Base`. */
-static bool is_self_contained(const struct blob *exif, const struct ifd_entry *note)
+void exif_drop_maker_note(struct metadata *metadata)
 {
+    /* In notes of these makers, offsets count from the note itself. Source: ExifTool's MakerNotes.pm, where
+     * they have a `Base`. */
     static const struct {
         const char *start;
         size_t size;
     } makers[] = {{"Apple iOS", 9},    {"Nikon\0\2", 7}, {"OLYMPUS\0", 8},
                   {"OM SYSTEM\0", 10}, {"FUJIFILM", 8},  {"PENTAX \0", 8}};
-    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
-        if (note->size >= makers[i].size &&
-            memcmp(exif->data + note->offset, makers[i].start, makers[i].size) == 0)
-            return true;
-    return false;
-}
-
-void exif_drop_maker_note(struct metadata *metadata)
-{
+    struct blob *exif = &metadata->exif;
     struct ifd_entry note;
-    if (find_entry(&metadata->exif, IFD_EXIF, EXIFTAG_MAKERNOTE, &note) &&
-        !is_self_contained(&metadata->exif, &note) && remove_entry(&metadata->exif, EXIFTAG_MAKERNOTE))
+    if (!find_entry(exif, IFD_EXIF, EXIFTAG_MAKERNOTE, &note))
+        return;
+    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
+        if (note.size >= makers[i].size &&
+            memcmp(exif->data + note.offset, makers[i].start, makers[i].size) == 0)
+            return;
+    if (remove_entry(exif, EXIFTAG_MAKERNOTE))
         metadata_leave_out(metadata, "the maker note, whose offsets count from the start of the file");
 }
 

@@ -131,31 +131,6 @@ static enum status inherit_access(int file, const char *path, const struct stat 
     return STATUS_OK;
 }
 
-/* Opens a temporary file in the folder of the target. `replaced`: stat of the file to replace, or NULL. */
-static enum status open_temporary(struct output *output, const struct stat *replaced, const char *path,
-                                  struct error *error)
-{
-    output->target = resolve_links(path, error); /* so that a link stays a link */
-    if (output->target == NULL)
-        return STATUS_FAILED;
-    /* A rename would ignore write protection. */
-    if (replaced != NULL && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
-        return fail_writing(error, errno);
-
-    /* Only formats that seek have a spool folder. The others never read the file, and a confined process may
-       have no right to read in the folder, which O_RDWR needs. */
-    const bool reads = output->spool != NULL;
-    int descriptor = temporary_create(output->target, reads ? O_RDWR : O_WRONLY,
-                                      replaced == NULL ? 0666 : 0600, &output->temporary);
-    if (descriptor < 0)
-        return folder_failed(output->target, errno, error);
-    if (replaced != NULL && inherit_access(descriptor, output->target, replaced, error) != STATUS_OK) {
-        close(descriptor);
-        return STATUS_FAILED;
-    }
-    return open_descriptor(output, descriptor, reads ? "w+b" : "wb", error);
-}
-
 /* Opens a file, device or pipe. */
 static enum status open_path(struct output *output, const char *path, struct error *error)
 {
@@ -168,7 +143,27 @@ static enum status open_path(struct output *output, const char *path, struct err
         return fail(error, STATUS_FAILED, "is a directory; name the file to write");
     if (exists && !S_ISREG(existing.st_mode))
         return open_stream(output, open(path, O_WRONLY | O_CLOEXEC), error);
-    return open_temporary(output, exists ? &existing : NULL, path, error);
+
+    /* A temporary file in the folder of the target. */
+    output->target = resolve_links(path, error); /* so that a link stays a link */
+    if (output->target == NULL)
+        return STATUS_FAILED;
+    /* A rename would ignore write protection. */
+    if (exists && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
+        return fail_writing(error, errno);
+
+    /* Only formats that seek have a spool folder. The others never read the file, and a confined process may
+       have no right to read in the folder, which O_RDWR needs. */
+    const bool reads = output->spool != NULL;
+    int descriptor =
+        temporary_create(output->target, reads ? O_RDWR : O_WRONLY, exists ? 0600 : 0666, &output->temporary);
+    if (descriptor < 0)
+        return folder_failed(output->target, errno, error);
+    if (exists && inherit_access(descriptor, output->target, &existing, error) != STATUS_OK) {
+        close(descriptor);
+        return STATUS_FAILED;
+    }
+    return open_descriptor(output, descriptor, reads ? "w+b" : "wb", error);
 }
 
 enum status output_open(struct output *output, const char *path, const char *spool, struct error *error)

@@ -81,16 +81,6 @@ int temporary_kept_length(const char *name, size_t length)
     return (int)utf8_fit(name, length, 200);
 }
 
-/* Sets the slot's name. False if it is too long. */
-static bool print_name(struct slot *slot, const char *target, int number)
-{
-    const int folder = folder_length(target);
-    const int kept = temporary_kept_length(target + folder, strlen(target + folder));
-    int length = snprintf(slot->name, sizeof slot->name, "%.*s.%.*s.climg-%08" PRIx32 "-%ld-%d.tmp", folder,
-                          target, kept, target + folder, machine_number(), (long)getpid(), number);
-    return length > 0 && (size_t)length < sizeof slot->name;
-}
-
 /* Locks a new file. False if temporary_clean of another process has already locked or removed it. True also
  * on file systems without locks. */
 static bool lock_new(int descriptor)
@@ -105,7 +95,12 @@ static bool lock_new(int descriptor)
  * number should be tried. */
 static int slot_create_file(struct slot *slot, const char *target, int number, int access, mode_t mode)
 {
-    if (!print_name(slot, target, number)) {
+    const int folder = folder_length(target);
+    const int kept = temporary_kept_length(target + folder, strlen(target + folder));
+    const int length =
+        snprintf(slot->name, sizeof slot->name, "%.*s.%.*s.climg-%08" PRIx32 "-%ld-%d.tmp", folder, target,
+                 kept, target + folder, machine_number(), (long)getpid(), number);
+    if (length <= 0 || (size_t)length >= sizeof slot->name) {
         errno = ENAMETOOLONG;
         return -1;
     }
@@ -206,7 +201,7 @@ bool temporary_is_disabled(void)
     return atomic_load(&no_new_files);
 }
 
-/* True for names as print_name sets; *machine is the number in the name. */
+/* True for names as slot_create_file sets; *machine is the number in the name. */
 static bool is_temporary(const char *name, uint32_t *machine)
 {
     static const char mark[] = ".climg-";

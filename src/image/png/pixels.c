@@ -150,21 +150,6 @@ static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, s
     return STATUS_OK;
 }
 
-/* After the last row: inflates to the end of the stream, but at most 1 MiB, and warns if there is more. A
- * small file may inflate to gigabytes. */
-static enum status skip_surplus(struct png_pixels *pixels, struct error *error)
-{
-    enum { SURPLUS_MAX = 1 << 20 /* bytes */ };
-    unsigned char extra[4096];
-    size_t produced, surplus = 0;
-    for (; !inflate_has_ended(&pixels->stream) && surplus <= SURPLUS_MAX; surplus += produced)
-        if (inflate_piece(pixels, extra, sizeof extra, &produced, error) != STATUS_OK)
-            return STATUS_FAILED;
-    if (surplus > SURPLUS_MAX)
-        metadata_warn(&pixels->reader->trailing, PNG_SURPLUS);
-    return STATUS_OK;
-}
-
 /* Inflates the next rows, after all of the last ones were used. */
 static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
 {
@@ -235,7 +220,16 @@ static enum status skip_data(struct png_pixels *pixels, struct error *error)
 
 enum status png_pixels_end(struct png_pixels *pixels, struct error *error)
 {
-    if (skip_surplus(pixels, error) != STATUS_OK || skip_data(pixels, error) != STATUS_OK)
+    /* Inflate to the end of the stream, but at most 1 MiB: a small file may inflate to gigabytes. */
+    enum { SURPLUS_MAX = 1 << 20 /* bytes */ };
+    unsigned char extra[4096];
+    size_t produced, surplus = 0;
+    for (; !inflate_has_ended(&pixels->stream) && surplus <= SURPLUS_MAX; surplus += produced)
+        if (inflate_piece(pixels, extra, sizeof extra, &produced, error) != STATUS_OK)
+            return STATUS_FAILED;
+    if (surplus > SURPLUS_MAX)
+        metadata_warn(&pixels->reader->trailing, PNG_SURPLUS);
+    if (skip_data(pixels, error) != STATUS_OK)
         return STATUS_FAILED;
     while (strcmp(pixels->name, "IEND") != 0) {
         if (next_chunk(pixels, error) != STATUS_OK)
