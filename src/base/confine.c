@@ -195,8 +195,7 @@ static bool filter_install(void)
         REFUSE(move_mount), REFUSE(open_tree), REFUSE(fsopen), REFUSE(fspick), REFUSE(fsconfig),
         REFUSE(fsmount), REFUSE(mount_setattr), REFUSE(quotactl), REFUSE(swapon), REFUSE(swapoff),
         REFUSE(open_by_handle_at),
-        /* permissions, attributes and size of files; 452 is fchmodat2, which Debian 12's kernel headers lack
-         */
+        /* permissions, attributes and size of files; 452: fchmodat2, which Debian 12's headers lack */
         CASE(BPF_JEQ, 452, REFUSED), REFUSE(truncate), REFUSE(fchmodat), REFUSE(fchownat), REFUSE(setxattr),
         REFUSE(lsetxattr), REFUSE(removexattr), REFUSE(lremovexattr),
 #ifdef SYS_chmod

@@ -70,12 +70,10 @@ void text_add_item(char *list, size_t size, const char *separator, const char *i
  *
  * Texts in climg are UTF-8; PNG's tEXt chunks are Latin-1. */
 
-/* Decodes the first character of `size` bytes. Returns its length in bytes, 1 to 4, or 0 if it is not valid.
- */
+/* Decodes the first character of `size` bytes. Returns its length in bytes, 1 to 4, or 0 if it is invalid. */
 size_t utf8_decode(const char *text, size_t size, unsigned long *character);
 
-/* Returns the number of bytes, of the first `size` bytes, that fit into `room` without cutting a character.
- */
+/* Returns the number of bytes, of the first `size`, that fit into `room` without cutting a character. */
 size_t utf8_fit(const char *text, size_t size, size_t room);
 
 /* True if the bytes are valid UTF-8: shortest forms only, no surrogates, nothing above U+10FFFF. */

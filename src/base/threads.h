@@ -96,8 +96,7 @@ void thread_pool_open(struct thread_pool *pool, int count);
  * returned. */
 void thread_pool_submit(struct thread_pool *pool, struct task *task);
 
-/* Waits until the task is done, and runs queued tasks meanwhile. Returns at once if the task is not pending.
- */
+/* Waits until the task is done, running queued tasks meanwhile. Returns at once if it is not pending. */
 void thread_pool_wait(struct thread_pool *pool, struct task *task);
 
 /* Waits for running tasks, joins the threads and frees the pool. Queued tasks are dropped. */

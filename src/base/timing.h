@@ -80,8 +80,7 @@ struct timing {
     bool is_incomplete; /* out of memory: some sums or events are missing */
 };
 
-/* Initialises the struct and records the start time. `keeps_events`: keep all events for timing_write_trace.
- */
+/* Initialises the struct and records the start time. `keeps_events`: for timing_write_trace. */
 void timing_begin(struct timing *timing, bool keeps_events);
 
 /* Adds an event, which is copied. */

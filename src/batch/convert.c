@@ -97,8 +97,7 @@ static struct change describe_change(const struct job *job, const struct page *p
 
 /* If the output's format cannot hold the input's cICP, gAMA or cHRM, replaces them by an ICC profile. Warns
  * if the format cannot hold that either, unless the colours are nearly sRGB's, as with the usual gAMA of
- * 1/2.2.
- */
+ * 1/2.2. */
 static enum status keep_colours(const struct format *format, struct image_info *out, struct error *error)
 {
     struct metadata *metadata = &out->metadata;

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 
 /* True if the job's file is lossy and may be written without re-encoding (writer_transform), which needs no
- * group.
- */
+ * group. */
 static bool may_keep_coding(const struct job_group *g, const struct job *job)
 {
     return g->only_moves && job_keeps_coding(job, g->worker);

@@ -141,8 +141,7 @@ bool job_is_bilevel(const struct job *job, const struct worker *worker);
 enum status job_plan(const struct job *job, struct worker *worker, int images, struct plan *plan,
                      struct error *error);
 
-/* Returns the request for a plan of job->chain for the current page of `reader`, a reader of the job's input.
- */
+/* Returns the request for a plan of job->chain for the current page of `reader`, of the job's input. */
 struct plan_request job_plan_request(const struct job *job, const struct worker *worker,
                                      const struct reader *reader);
 

@@ -65,8 +65,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
 /* Records the sizes of a file that is copied. With --verbose prints them. */
 void result_note_copy(const struct job *job, const struct worker *worker, struct result *result);
 
-/* Records warnings of data after the page's pixels. With --verbose prints which metadata there is left out.
- */
+/* Records warnings of data after the page's pixels. With --verbose prints which metadata is left out. */
 void result_note_trailing(const struct job *job, const struct worker *worker, struct result *result);
 
 /* Describes noise in `text`: "about 1.3 of 255; by size of detail (2, 4 pixels), each as the sigma of equally

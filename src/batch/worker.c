@@ -93,8 +93,7 @@ static enum status open_run(struct worker *worker, struct error *error)
     worker->device.event_log = &worker->event_log;
     if (worker->context->settings->trace)
         event_log_calibrate(&worker->event_log, &worker->device);
-    /* For --memory auto use buffers, which are faster on every device measured so far (docs/performance.md).
-     */
+    /* --memory auto: buffers, which are faster on every device measured so far (docs/performance.md). */
     const bool images = worker->context->settings->memory == MEMORY_OPTION_IMAGE;
     run_init(&worker->run, &worker->device, images ? MEMORY_IMAGE : MEMORY_BUFFER,
              (enum edge)worker->context->settings->edge);

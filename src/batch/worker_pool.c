@@ -223,8 +223,7 @@ void worker_pool_run(struct worker_pool *pool, const struct resume *resume)
     for (int i = 1; i < pool->worker_count; i++)
         if (pool->threads[i].is_started)
             pthread_join(pool->threads[i].thread, NULL);
-    /* If the threads of the only working device could not be started, jobs are left: do them in this thread.
-     */
+    /* If threads of the only working device could not be started, do the remaining jobs in this one. */
     for (int i = 0; i < pool->worker_count; i++)
         work(&pool->threads[i]);
     pool->is_alone = true;
@@ -264,8 +263,7 @@ static enum status choose_devices(struct worker_pool *pool, const struct setting
 {
     const struct job_list *list = pool->list;
     const bool all = strcasecmp(settings->device, "all") == 0;
-    /* A missing input may be a misspelled folder: the message shall be about the input, not about --device.
-     */
+    /* A missing input may be a misspelled folder: the message must be about it, not about --device. */
     const bool has_several = list->several || (list->count > 0 && list->jobs[0].stat_errno != 0);
     int numbers[MAX_DEVICES];
     enum status status = STATUS_OK;

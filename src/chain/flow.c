@@ -361,8 +361,7 @@ static enum status submit_output(struct flow *flow, struct error *error)
 
 /* ---------------------------------------------------------------- the pass */
 
-/* Starts the reader and writer threads, allocates counters, and compiles the programs of a run's first page.
- */
+/* Starts the reader and writer threads, allocates counters, and compiles a run's first programs. */
 static enum status flow_begin(struct flow *flow, struct error *error)
 {
     const struct page *page = flow->page;

@@ -252,8 +252,7 @@ static enum status check_diff(const char *diff, const char *path, const char *re
     return STATUS_OK;
 }
 
-/* Compares an input with the reference, or with the file of its name if that is a folder, and adds the pair.
- */
+/* Compares an input with the reference, or if that is a folder with its file there, and adds the pair. */
 static enum status compare_job(struct compare_run *run, const struct job *job, bool has_folder,
                                struct error *error)
 {

@@ -29,8 +29,7 @@ struct comparison {
     struct writer *diff;        /* of diff=FILE; NULL: not open */
     enum sample_type diff_type; /* samples of diff=FILE */
     double diff_scale;          /* multiplies the differences, fractions of the input's full scale */
-    char why[160]; /* reason why they cannot be compared, without names of files; empty if they were compared
-                    */
+    char why[160]; /* the reason if they cannot be compared, without names of files; else empty */
 };
 
 /* Figures of the whole picture. */

@@ -4,8 +4,7 @@
  *
  * The output describes the first page of --page, and has the number of pages. Pixels are read only for
  * --measure: once on the host, and once on a device, by the analysis pass of --denoise, so that --info prints
- * the noise that --denoise would use. If a file cannot be read, --info reports that and continues.
- */
+ * the noise that --denoise would use. If a file cannot be read, --info reports that and continues. */
 #include "cli/cli.h"
 
 #include "base/files.h"

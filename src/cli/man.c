@@ -96,8 +96,7 @@ static void write_examples(FILE *file, const struct example *examples)
         write_entry(file, example->command, example->shows);
 }
 
-/* Writes the options of a table that are not hidden. `describe` returns an option's term, `help` its meaning.
- */
+/* Writes the visible options of a table. `describe` returns an option's term, `help` its meaning. */
 static void write_options(FILE *file, const struct option *table,
                           struct description (*describe)(const struct option *option),
                           struct description (*help)(const struct option *option))

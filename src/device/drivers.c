@@ -207,8 +207,7 @@ void drivers_allow(const struct environment *environment)
     }
 }
 
-/* Fills in *context, a struct error, if this driver cannot start. Keeps the message about an earlier driver.
- */
+/* Fills in *context, a struct error, if this driver cannot start. Keeps an earlier driver's message. */
 static void check_library(void *context, const char *library)
 {
     static const char format[] =

@@ -210,8 +210,7 @@ enum status run_planes(struct run *run, int width, int height, struct interval r
 /* Allocates the output planes of an image stage for out's shape and rows. */
 enum status run_output(struct run *run, struct value *out, struct error *error);
 
-/* Allocates planes that the pipeline releases when the stage returns. A stage may have at most MAX_SCRATCH.
- */
+/* Allocates planes that the pipeline releases when the stage returns; at most MAX_SCRATCH for a stage. */
 enum status run_scratch(struct run *run, int width, int height, struct interval rows, int layers,
                         int channels, struct planes *planes, struct error *error);
 

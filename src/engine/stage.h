@@ -374,8 +374,7 @@ struct stage {
     struct stage_caps (*caps)(const void *params);
     struct stage_caps fixed_caps;
 
-    /* Computes the shape of the output. NULL: the same as the input's. Fails if the input is not supported.
-     */
+    /* Computes the output's shape. NULL: it is the input's. Fails if the input is not supported. */
     enum status (*shape)(const void *params, const struct shape *in, struct shape *out, struct error *error);
 
     /* Returns the input rows that the output rows `out` need, before clipping to the image. Required. Rows of

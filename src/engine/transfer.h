@@ -22,10 +22,10 @@ size_t transfer_pitch(int width, int channels, enum sample_type type);
 struct conversion {
     /* The file's samples. */
     enum sample_type type;
-    int channels;       /* of a pixel, alpha included */
-    bool alpha;         /* the last channel is alpha */
-    bool premultiplied; /* the input file's colour is multiplied by alpha; the same in the output's conversion
-                         */
+    int channels;         /* of a pixel, alpha included */
+    bool alpha;           /* the last channel is alpha */
+    bool premultiplied;   /* the input file's colour is multiplied by alpha; also in the output's conversion
+                           */
     bool counts_clipping; /* count clipped values on output */
 
     /* The chain's values. */

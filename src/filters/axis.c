@@ -30,8 +30,7 @@ enum { MAX_FLOATS = 1 << 27 };
 /* Outputs of the largest block of any kernel. */
 enum { MAX_OUTPUTS = CPU_LANES };
 
-/* Number of earlier matrices that a new one is compared with. The matrices of a resizing repeat in a cycle.
- */
+/* Number of earlier matrices that a new one is compared with. Matrices of a resizing repeat in a cycle. */
 enum { COMPARED = 64 };
 
 /* The same layout as in kernels/product.h: window, offset of the matrix in floats, and

@@ -132,8 +132,7 @@ void box_set_size(const struct box *box, const struct shape *in, struct shape *o
     out->height = length_pixels(&box->height, in->height);
 }
 
-/* Returns the first pixel of a part along one axis. `side` is -1, 0 or 1: at the start, centred, at the end.
- */
+/* Returns the first pixel of a part along one axis. `side` is -1, 0 or 1: at the start, centre, or end. */
 static int aligned_begin(int part, int whole, int side)
 {
     return (int)(((long long)whole - part) * (side + 1) / 2);

@@ -17,8 +17,7 @@
 
 /* Layout of a histogram in words, the same as in kernels/point.cl: bins, the number of missing values at
  * index bins, the number of other ignored ones after it, the origin at index bins + ORIGIN, the next
- * histogram at index bins + EXTRA_WORDS. SHIFT is the number of lowest bits of a float that its bin ignores.
- */
+ * histogram at index bins + EXTRA_WORDS. SHIFT is the number of low bits of a float that its bin ignores. */
 enum {
     LINEAR_BINS = 1 << 17,
     DISTANT_BINS = 1 << 15,

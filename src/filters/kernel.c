@@ -88,8 +88,7 @@ static double sum_of(const double *values, int count, bool absolute)
     return sum;
 }
 
-/* Returns the number by which weights are divided: their sum, or 1 if it counts as 0 or without `normalize`.
- */
+/* Returns the divisor of the weights: their sum, or 1 if it counts as 0 or without `normalize`. */
 static double kernel_divisor(double sum, double absolute, bool normalize)
 {
     return normalize && fabs(sum) > ZERO_DIVISOR * absolute ? sum : 1;

@@ -15,8 +15,7 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Radius of the kernels in samples; their double is the number of samples under them. NEAREST has one sample.
- */
+/* Radius of the kernels in samples; twice that many samples are under them. NEAREST has one sample. */
 static const double radii[] = {
     [RESIZE_LANCZOS] = 3, [RESIZE_BICUBIC] = 2, [RESIZE_BILINEAR] = 1, [RESIZE_BOX] = 0.5,
     [RESIZE_BSPLINE] = 2, [RESIZE_NEAREST] = 0, [RESIZE_GAUSSIAN] = 0, [RESIZE_SLOPE] = 0};

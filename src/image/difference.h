@@ -55,8 +55,7 @@ bool difference_is_none(const struct difference *difference);
 /* Returns the peak signal-to-noise ratio in dB; infinite if no sample differs, NaN if none was compared. */
 double difference_psnr(const struct difference *difference);
 
-/* Returns the mean structural similarity, at most 1; NaN if all planes are smaller than a window of 11 x 11.
- */
+/* Returns the mean structural similarity, at most 1; NaN if all planes are smaller than 11 x 11. */
 double difference_ssim(const struct difference *difference);
 
 #endif

@@ -61,8 +61,7 @@ struct format {
     enum status (*examine)(FILE *file, struct metadata *notes, struct error *error);
     /* True if a file can hold this text. NULL: any text if holds.texts. */
     bool (*holds_text)(const struct text_entry *text);
-    /* True if a file of that number of channels can hold this ICC profile. NULL: any profile if holds.texts.
-     */
+    /* True if a file of that number of channels can hold the ICC profile. NULL: any if holds.texts. */
     bool (*holds_icc)(const struct blob *icc, int channels);
     /* Adds to left_out what else a file of this format loses, in addition to what format_leave_out() derives
      * from the members above. May be NULL. */

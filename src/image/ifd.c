@@ -17,8 +17,7 @@ enum {
     IFD_SLACK = 4096,    /* bytes that a copy in another layout may be longer than its source */
 };
 
-/* Sizes in bytes of an IFD, classic or BigTIFF: the number of entries, the entries, the link to the next IFD.
- */
+/* Sizes in bytes of an IFD, classic or BigTIFF: number of entries, an entry, link to the next IFD. */
 struct ifd_layout {
     size_t head;  /* size of the number of entries */
     size_t entry; /* size of an entry: tag, type, count, value or its offset */

@@ -20,8 +20,7 @@ enum ifd_tag {
     IFD_INTEROP = 40965, /* inside the EXIF IFD */
 };
 
-/* A directory in a file or a blob; offsets count from the start of that. Reading is thread-safe if `read` is.
- */
+/* A directory in a file or a blob; offsets count from its start. Reading is thread-safe if `read` is. */
 struct ifd {
     /* Copies `size` bytes, which are inside the file or blob. False: an I/O error. */
     bool (*read)(const void *context, uint64_t offset, void *to, size_t size);

@@ -28,8 +28,7 @@ struct page_measures {
     /* Used bits of uint16 samples: 8 if is_replicated, else 16 less the lowest bits that are the same in all
      * samples of a channel. 0: not uint16, or all pixels are equal. */
     int real_bits;
-    bool is_replicated; /* samples differ, and all are multiples of 257, as 8-bit samples that were converted
-                         */
+    bool is_replicated; /* samples differ, and all are multiples of 257, as converted 8-bit samples are */
 };
 
 /* Reads all rows of the reader's page, which must not be complex. */

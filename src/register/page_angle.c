@@ -117,8 +117,7 @@ static enum status find_ink(float *gray, int width, int height, struct error *er
         cubes += contrast * contrast * contrast;
         largest = fabs(contrast) > largest ? fabs(contrast) : largest;
     }
-    /* `strong` is the 96th percentile of the contrasts. Text is light if the sum of their cubes is negative.
-     */
+    /* `strong` is the 96th percentile of contrasts. Text is light if the sum of their cubes is negative. */
     for (size_t i = 0; i < size && largest > 0; i++)
         counts[(int)(fabs((double)gray[i]) / largest * (BINS - 1))]++;
     int bin = BINS - 1;

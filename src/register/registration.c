@@ -38,8 +38,7 @@ enum { AMBIGUOUS_LEVELS = 2 };
  * all finer levels. */
 static const int MAX_CANDIDATES[] = {64, 8, 2, 1};
 
-/* Motion of the corners at which steps end, in pixels of the level: on coarser levels, and on the finest one.
- */
+/* Motion of the corners at which steps end, in pixels of the level: on coarser levels, on the finest. */
 static const double COARSE_TOLERANCE = 0.02, FINE_TOLERANCE = 0.002;
 
 /* Share of the reference that the picture must cover for a result. */

@@ -4,8 +4,7 @@
  *
  * An image kind is a number of channels and a sample type. Each example runs on the usual kinds, unsliced and
  * in slices, as all of these may need different programs. The images are 192x160, the smallest size at which
- * all kernels of the examples still run. Other files that examples read are replaced by files in memory.
- */
+ * all kernels of the examples still run. Other files that examples read are replaced by files in memory. */
 #include "base/text.h"
 #include "base/timing.h"
 #include "batch/worker.h"
@@ -55,8 +54,7 @@ static int texture(int x, int y, int channel)
 
 /* ---------------------------------------------------------------- parsing an example */
 
-/* Splits a command into words in place, as a shell does with blanks and double quotes. Returns their number.
- */
+/* Splits a command into words in place, as shells do with blanks and double quotes. Returns their number. */
 static int split_words(char *text, const char **words)
 {
     int count = 0;

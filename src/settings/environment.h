@@ -1,8 +1,7 @@
 /* Environment variables of climg, read once at the start. Only two other files call getenv: settings/shard.c
  * for Slurm's variables, and device/drivers.c for variables of drivers and of the dynamic loader.
  *
- * Texts point into the environment, which must not change. Thread safety: read-only after environment_read.
- */
+ * Texts point into the environment, which must not change. Thread safety: read-only afterwards. */
 #ifndef CLIMG_SETTINGS_ENVIRONMENT_H
 #define CLIMG_SETTINGS_ENVIRONMENT_H
 

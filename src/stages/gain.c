@@ -5,8 +5,7 @@
  *                     other factors: the point operation `linear` (kernels/point.cl), to new planes
  *
  * Alpha is copied. A factor other than 1 for a missing level is an error, as it would have no effect. Real
- * and imaginary parts are multiplied alike, so phases, and with them the positions of edges, do not change.
- */
+ * and imaginary parts are multiplied alike, so phases, and thus the positions of edges, do not change. */
 #include "base/text.h"
 #include "engine/run.h"
 

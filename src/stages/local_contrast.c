@@ -167,8 +167,7 @@ static const struct analysis contrast_analysis = {NULL, rows_same, contrast_begi
 
 /* ---------------------------------------------------------------- the stage */
 
-/* Enqueues the equalisation, with the tables of the analysis pass, or of the picture if all rows are present.
- */
+/* Enqueues the equalisation, with tables of the analysis pass, or of the picture if all rows are present. */
 static enum status run_local_contrast(struct run *run, const void *params, const struct value *in,
                                       struct value *out, struct error *error)
 {

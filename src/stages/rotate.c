@@ -190,8 +190,7 @@ static struct affine rotate_map(const struct rotate *rotate, const struct shape 
                            -sine,  cosine, (in->height - 1) / 2.0 + sine * x - cosine * y};
 }
 
-/* Returns the warp's options. Quarter turns copy samples, unless size= puts the centres half a pixel apart.
- */
+/* Returns the warp's options. Quarter turns copy samples, unless size= moves the centre by half a pixel. */
 static struct warp_options rotate_warp_options(const struct rotate *rotate, const struct affine *affine)
 {
     struct warp_options warping = rotate->options;

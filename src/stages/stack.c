@@ -119,8 +119,7 @@ static enum status stack_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
-/* Returns the merge of the method: in memory, from a temporary file on the host, or from one on the device.
- */
+/* Returns the method's merge: in memory, from a temporary file on the host, or from one on the device. */
 static const struct merge *stack_merge(const void *params)
 {
     const struct stack_params *stack = params;

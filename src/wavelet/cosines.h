@@ -7,8 +7,7 @@
 
 #include "wavelet/noise.h"
 
-/* Returns the rows of the noisy picture and of the pilot that rows `out` need, in a picture of `height` rows.
- */
+/* Returns the rows of noisy picture and pilot that rows `out` need, in a picture of `height` rows. */
 struct interval cosines_rows(int height, struct interval out);
 
 /* Filters `noisy`, guided by `pilot`. Both are in opponent colours, unless the noise is separate. Allocates

@@ -496,8 +496,7 @@ enum status focus_merge(struct run *run, const struct focus_pictures *pictures, 
     return status;
 }
 
-/* Merges an image in buffers with itself at half the contrast. params: the standard deviation of the noise.
- */
+/* Merges an image in buffers with itself at half the contrast. params: standard deviation of the noise. */
 static enum status focus_test_buffers(struct run *run, const void *params, const struct value *in,
                                       struct value *out, struct error *error)
 {

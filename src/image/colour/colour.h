@@ -92,8 +92,7 @@ const char *colour_space_curve_name(const struct colour_space *space);
 /* Decrements the reference count, but not of a built-in space, which stays. NULL is allowed. */
 void colour_space_release(const struct colour_space *space);
 
-/* A conversion of CMYK or L*a*b*, four or three samples of 8 or 16 bits per pixel, to RGB of the same type.
- */
+/* A conversion of CMYK or L*a*b*, four or three samples of 8 or 16 bits a pixel, to RGB of that type. */
 struct rgb_conversion;
 
 /* Opens a conversion from the colour model of a file to an RGB space. The caller closes *opened, also on

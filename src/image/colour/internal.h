@@ -25,8 +25,7 @@ struct tone_curve curve_srgb(void);
 double curve_decode(const struct tone_curve *curve, double v);
 double curve_encode(const struct tone_curve *curve, double light);
 
-/* Fills a table of CURVE_TABLE_SIZE floats with values of a function, which is mirrored or constant below 0.
- */
+/* Fills a table of CURVE_TABLE_SIZE floats with a function, which is mirrored or constant below 0. */
 void curve_fill(float *table, bool is_mirrored, double (*function)(const void *context, double v),
                 const void *context);
 

@@ -55,8 +55,7 @@ static void free_entry(struct entry *entry)
     free(entry);
 }
 
-/* Removes unused entries from the list while it has more than KEPT_SPACES, and returns them as another list.
- */
+/* Removes unused entries from the list while it has more than KEPT_SPACES, and returns them as a list. */
 static struct entry *remove_unused(void)
 {
     struct entry *unused = NULL;

@@ -123,8 +123,7 @@ struct jpeg_writer {
     struct blob exif; /* owned */
 };
 
-/* Returns the parameters of a picture. Takes no writer: the planner asks for the memory before one is open.
- */
+/* Returns the parameters of a picture. Needs no writer, as the planner asks before one is open. */
 static struct coding choose_coding(const struct writer_options *options, const struct image_info *info)
 {
     const int quality = choose_quality(options->quality, info->quality);

@@ -271,8 +271,7 @@ void exif_set_space(struct blob *exif, bool is_srgb);
 /* Removes the properties of XMP that are not true of the output. */
 void xmp_update(struct metadata *metadata, const struct change *change);
 
-/* Drops a description of tifffile or OME that is not true of the output; of ImageJ's, only such lines.
- */
+/* Drops a description of tifffile or OME that is untrue of the output; of ImageJ's, only such lines. */
 void description_update(struct metadata *metadata, const struct change *change);
 
 /* Drops GDAL's items, and texts that repeat EXIF, that are not true of the output. */

@@ -34,8 +34,7 @@ static void drop_description(struct metadata *metadata, const char *label)
     metadata_leave_out(metadata, label);
 }
 
-/* Drops OME's description. Its size of a pixel is in no other place of most files, so its loss is a warning.
- */
+/* Drops OME's description. Most files have the size of a pixel only there, so its loss is a warning. */
 static void drop_ome(struct metadata *metadata)
 {
     const bool has_size = strstr(metadata_text(metadata, DESCRIPTION), "PhysicalSizeX=") != NULL;
@@ -172,8 +171,7 @@ static bool is_statistic(const struct text_entry *entry)
 }
 
 /* True for a PNG text in which ImageMagick or GraphicsMagick repeats EXIF: "exif:PixelXDimension",
- * "tiff:ImageWidth".
- */
+ * "tiff:ImageWidth". */
 static bool is_repeated_exif(const struct text_entry *entry)
 {
     return strncasecmp(entry->key, "exif:", 5) == 0 || strncasecmp(entry->key, "tiff:", 5) == 0;

@@ -188,8 +188,7 @@ static enum status read_numbers(struct netpbm_reader *reader, struct error *erro
     if (!kind_is_pfm(reader))
         return read_number(reader, &reader->maxval, error);
 
-    /* PFM's scale: negative means little-endian. Its magnitude is ignored, as programs disagree on its use.
-     */
+    /* PFM's scale: negative means little-endian. Its magnitude is ignored, as programs differ in its use. */
     status = read_word(reader, word, error);
     if (status != STATUS_OK)
         return status;
@@ -233,8 +232,7 @@ static enum status netpbm_describe(struct netpbm_reader *reader, struct error *e
     return STATUS_OK;
 }
 
-/* Reads the header of the next image, which white space may precede. *more is false at the end of the file.
- */
+/* Reads the header of the next image, after white space. *more is false at the end of the file. */
 static enum status netpbm_read_header(struct netpbm_reader *reader, bool *more, struct error *error)
 {
     int byte = next_byte(reader);
@@ -406,8 +404,7 @@ static enum status netpbm_next_page(struct reader *base, bool *more, struct erro
     return reader->page < reader_last_page(base) ? next_image(reader, more, error) : STATUS_OK;
 }
 
-/* Reads the header of the first requested page. The rows of earlier images are read, as a pipe cannot seek.
- */
+/* Reads the header of the first requested page. Rows of earlier images are read, as a pipe cannot seek. */
 static enum status netpbm_open(struct reader *base, struct error *error)
 {
     struct netpbm_reader *reader = (struct netpbm_reader *)base;

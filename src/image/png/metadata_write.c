@@ -120,8 +120,7 @@ static enum status png_write_text(FILE *file, const struct text_entry *entry, st
     struct piece text = {value, strlen(value)};
     if (status == STATUS_OK && entry->compressed)
         status = deflate_piece(&text, &deflated, error);
-    /* Layouts: see split_chunk in metadata_read.c. The compression method, 0, is the NUL of a string literal.
-     */
+    /* Layouts: see split_chunk in metadata_read.c. The compression method, 0, is a literal's NUL. */
     if (status == STATUS_OK && latin1 != NULL) {
         const struct piece pieces[] = {piece_with_nul(keyword), {"", entry->compressed ? 1 : 0}, text};
         status = write_pieces(file, entry->compressed ? "zTXt" : "tEXt", pieces, 3, error);

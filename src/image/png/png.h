@@ -41,8 +41,7 @@ struct png_session {
     bool out_of_memory;        /* an allocation of libpng failed */
     size_t read_limit;         /* bytes that libpng may still read; SIZE_MAX: no limit */
     bool is_beyond_limit;      /* libpng tried to read more than that */
-    /* The last eight bytes that libpng read at once: after png_read_info, length and name of the first IDAT.
-     */
+    /* The last eight bytes that libpng read at once: after png_read_info, the head of the first IDAT. */
     unsigned char last_header[8];
 };
 

@@ -63,8 +63,7 @@ __attribute__((format(printf, 4, 0))) static int on_error(TIFF *tiff, void *data
         return 1;
     memcpy(message, text, sizeof text);
     note_out_of_memory(file, message);
-    /* Remove the file's name, control characters (libtiff quotes texts of hostile files) and the full stop.
-     */
+    /* Remove the file's name, control characters (libtiff quotes hostile texts) and the full stop. */
     if (strncmp(message, prefix, strlen(prefix)) == 0)
         memmove(message, message + strlen(prefix), strlen(message + strlen(prefix)) + 1);
     for (char *c = message; *c != '\0'; c++)

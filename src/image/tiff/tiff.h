@@ -87,8 +87,7 @@ enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, 
 /* True for the tags of the directory that libtiff reads. `size` is the bytes of the value. */
 bool tiff_tag_is_for_libtiff(uint16_t tag, uint64_t size);
 
-/* Returns the current directory for image/ifd.h. It has all tags, while libtiff reads the filtered directory.
- */
+/* Returns the current directory for image/ifd.h, with all tags; libtiff reads the filtered directory. */
 struct ifd tiff_file_ifd(struct tiff_file *file);
 
 /* Reads the value of a tag of the current directory whose elements are bytes, and appends a NUL, which
@@ -215,8 +214,7 @@ uint64_t tiff_rows_memory(const struct tiff_rows *rows);
 enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t count, unsigned char *to, size_t pitch,
                             struct error *error);
 
-/* Skips rows. False if rows are decoded one after another; strips and uncompressed rows are found by number.
- */
+/* Skips rows. False if rows are decoded in order; strips and uncompressed rows are found by number. */
 bool tiff_rows_skip(struct tiff_rows *rows, uint32_t count);
 
 /* Goes back to the first row. False unless the page is uncompressed. */

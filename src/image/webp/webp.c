@@ -253,8 +253,7 @@ static enum status encode(struct webp_writer *writer, WebPMemoryWriter *memory, 
     WebPConfigInit(&config); /* would fail as WebPPictureInit does */
     config.quality = (float)(options->quality > 0 ? options->quality : QUALITY_DEFAULT);
     config.method = level < 0 ? config.method : 2 * level / 3; /* 0 to 6 */
-    /* A partition has at most 16 MiB, which 8 megapixels of noise fill at quality 100. 3: eight partitions.
-     */
+    /* A partition has at most 16 MiB: 8 megapixels of noise at quality 100. 3 means eight partitions. */
     config.partitions = picture->height > (4 << 20) / picture->width ? 3 : 0;
     config.exact = is_lossless(options, &writer->base.info); /* keeps colours where alpha is 0 */
     if (config.exact)
