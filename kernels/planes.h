@@ -232,7 +232,7 @@ static inline vec select_alpha(vec value, vec original, int z, int channels, int
 }
 
 /* Returns full scale for the colour of a pixel: its alpha (channel `alpha`), as colour is premultiplied, or 1 without
- * alpha (-1). In images `value` is the texel at x, y. A picture with alpha is never in a group, so its plane is `alpha`. */
+ * alpha (-1). In images `value` is the texel at x, y. In buffers plane `alpha` has it: pictures with alpha are never in a group. */
 static inline vec full_scale(PLANES_IN(s), vec value, int x, int y, int alpha)
 {
     if (alpha < 0)

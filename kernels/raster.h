@@ -20,7 +20,7 @@
 /* The index of pixel (x, y) of raster z in memory, counted in pixels. */
 #define PIXEL_INDEX(name, x, y, z) (((size_t)(z) * name##_rows + (y) - name##_row) * name##_pitch + (x))
 
-/* What a work-item computes with, 16 pixels or 1:
+/* Types and macros for the values of a work-item, of 16 pixels or 1:
  *
  *   lanes         a float of each of LANES pixels
  *   mask          results of a comparison of lanes: -1 for true in vectors, 1 in scalars

@@ -254,8 +254,8 @@ static bool is_one_name(const struct file_identity *first, const struct file_ide
         return false;
     struct stat info;
     snprintf(other, sizeof other, "%.*s.%.*s%s", length, first->path,
-             temporary_kept_length(second->name + at, (size_t)two), second->name + at,
-             created + length + 1 + temporary_kept_length(first->name + at, (size_t)one));
+             temporary_stem_length(second->name + at, (size_t)two), second->name + at,
+             created + length + 1 + temporary_stem_length(first->name + at, (size_t)one));
     const bool same = stat(other, &info) == 0;
     temporary_remove(created);
     close(file);

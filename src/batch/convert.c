@@ -323,22 +323,6 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
  * video would flicker, as estimates differ slightly. */
 enum { FRAMES_PER_ESTIMATE = 24 };
 
-/* Begins a page of video: luma, or both planes of chroma. Counts the frame at its luma, and drops the noise
- * held from earlier frames after every FRAMES_PER_ESTIMATE frames. With --verify no noise is held, as
- * the second computation has no earlier frames. Does nothing for other pages. */
-static void begin_frame(struct worker *worker, const struct job *job, struct result *result)
-{
-    const struct video *video = &reader_info(job->reader)->video;
-    worker->run.frames.hold = video->header && !worker->verifier.is_open;
-    if (!video->header || video->part > 0)
-        return;
-    if (result->frames % FRAMES_PER_ESTIMATE == 0)
-        run_expire_noise(&worker->run);
-    if (worker->frames.count++ == 0)
-        worker->frames.began = clock_seconds();
-    result->frames++;
-}
-
 /* Plans, describes and writes the current page. The first page opens the writer. */
 static enum status convert_page(struct worker *worker, struct job *job, struct result *result)
 {
@@ -355,7 +339,18 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
     worker->run.is_merged = job_is_stack_input(job);
     worker->run.input = job->index;
     job->pages = job->pyramid ? 1 : reader_pages_to_read(job->reader);
-    begin_frame(worker, job, result);
+    /* A frame of video begins with its luma. Noise held from earlier frames is dropped after every
+     * FRAMES_PER_ESTIMATE frames. With --verify no noise is held, as the second computation has no earlier
+     * frames. */
+    const struct video *video = &reader_info(job->reader)->video;
+    worker->run.frames.hold = video->header && !worker->verifier.is_open;
+    if (video->header && video->part == 0) {
+        if (result->frames % FRAMES_PER_ESTIMATE == 0)
+            run_expire_noise(&worker->run);
+        if (worker->frames.count++ == 0)
+            worker->frames.began = clock_seconds();
+        result->frames++;
+    }
     enum status status = job_measure(job, worker, true, result);
     if (status == STATUS_OK)
         status = job_plan(job, worker, 1, &plan, &result->error);

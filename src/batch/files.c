@@ -131,7 +131,7 @@ static struct foreign_note describe_foreign(const struct job_list *list)
     text_append(note.text, sizeof note.text, "%zu %s left out", files, files == 1 ? "file is" : "files are");
     if (kind_count == 1)
         text_append(note.text, sizeof note.text, "%s %s: %s", files == 1 ? ":" : ", such as", example,
-                    foreign_read_hint(kinds[0].name, example).text);
+                    foreign_hint(kinds[0].name, example, false).text);
     for (size_t k = 0; k < kind_count && kind_count > 1; k++)
         text_append(note.text, sizeof note.text, "%s %s (%zu)", k == 0 ? ", as climg does not read" : ",",
                     kinds[k].name, kinds[k].count);

@@ -281,7 +281,7 @@ enum status job_check(const struct job *job, struct error *error)
              "there is no such file; the shell replaces * and ? if they are not in quotes and a file fits");
     else
         fail(error, STATUS_FAILED, "cannot open: %s%s%s", strerror(job->stat_errno), kind ? "; also, " : "",
-             kind ? foreign_read_hint(kind, job->input).text : "");
+             kind ? foreign_hint(kind, job->input, false).text : "");
     error_prefix(error, job_input_name(job));
     return STATUS_FAILED;
 }

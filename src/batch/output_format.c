@@ -30,7 +30,7 @@ enum status output_format_choose(const struct settings *settings, const char *ou
         return STATUS_OK;
     const char *kind = foreign_name_by_path(output);
     if (kind)
-        fail(error, STATUS_USAGE, "%s", foreign_write_hint(kind, output).text);
+        fail(error, STATUS_USAGE, "%s", foreign_hint(kind, output, true).text);
     else
         fail(error, STATUS_USAGE, "climg writes %s; give it one of their extensions, or use --format",
              format_names(NULL, "and").text);

@@ -11,8 +11,8 @@ enum { WARNINGS_SIZE = 1024 }; /* bytes; further warnings are cut off */
 
 /* Noise that a stage estimated. */
 struct noise_summary {
-    float sigma[4][NOISE_LEVELS]; /* [colour][level - 1]: of white noise as strong as the noise on that
-                                     level; 255 is full scale */
+    float sigma[4][NOISE_LEVELS]; /* [colour][level - 1]: standard deviation of white noise that has the
+                                   * noise's energy on that level; 255 is full scale */
     int count;                    /* number of colours, without alpha; 0: no stage looked for noise */
     int levels;
     bool is_separate; /* colours are red, green and blue; otherwise opponent colours */
@@ -70,8 +70,8 @@ void result_note_trailing(const struct job *job, const struct worker *worker, st
 
 /* Describes noise in `text`: "about 1.3 of 255; by size of detail (2, 4 pixels), each as the sigma of equally
  * strong white noise: brightness 1.05 2.31; ...". The first number is the standard deviation of a
- * sample. The others, for each level, finest first, are standard deviations of white noise with the same
- * energy there. `after_colon` and `between` are the separators, above " " and "; ". */
+ * sample. The others are `sigma`, from the finest level on. `after_colon` and `between` are the separators,
+ * above " " and "; ". */
 enum { NOISE_TEXT_SIZE = 448 };
 void noise_text(const struct noise_summary *noise, const char *after_colon, const char *between,
                 char text[NOISE_TEXT_SIZE]);

@@ -5,7 +5,6 @@
 #include "batch/worker.h"
 
 #include "base/threads.h"
-#include "base/timing.h"
 #include "device/device.h"
 
 #include <math.h>

@@ -18,7 +18,6 @@
 #include "batch/convert.h"
 #include "batch/group.h"
 #include "batch/stack.h"
-#include "batch/worker.h"
 #include "image/output/output.h"
 
 #include <math.h>

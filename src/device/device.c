@@ -4,8 +4,6 @@
  * 4 KiB, whose first touch costs more than the kernels of a small image. */
 #include "device/device.h"
 
-#include "base/error.h"
-
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
  * whose uncertainty is smallest. Events are collected after a slice has finished, so no call waits. */
 #include "device/event_log.h"
 
-#include "base/timing.h"
 #include "device/device.h"
 
 #include <stdlib.h>

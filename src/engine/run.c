@@ -7,7 +7,6 @@
 
 #include "device/event_log.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge)

@@ -138,8 +138,8 @@ struct interval axis_inside_rows(const struct axis *axis, struct interval out)
     return map_border(axis, axis_source_rows(axis, out));
 }
 
-/* Returns the window of a block: the samples of its matrix. If an axis with edge WRAP has no wrapping
- * windows, blocks that share tiles get the whole axis. */
+/* Returns the window of a block: the samples of its matrix. With edge WRAP but without wrapping
+ * windows, that is the whole axis if blocks share tiles. */
 static struct interval block_window(const struct axis *axis, struct blocking by, int block)
 {
     const struct interval outputs = {block * by.outputs, (block + 1) * by.outputs};

@@ -16,7 +16,6 @@
 #include "image/colour/colour.h"
 #include "image/sample.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Parses color= into a struct fill. Black and white are opaque colours. Zero is the same as black, but

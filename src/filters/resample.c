@@ -129,30 +129,6 @@ static struct interval resize_window(const struct resize *by, bool ends_at_borde
     return (struct interval){(int)fmax(begin, 0), (int)fmin(end, resize_samples(by))};
 }
 
-/* Computes the weights of the samples of an output at `middle`, by way of the corners:
- *
- *     corner[i] = sum over k < taps of kernel(k - (taps - 1) / 2.0) * src[i - taps / 2 + k] */
-static struct interval weigh_corners(const struct resize *by, double middle, double *weights)
-{
-    const int taps = (int)(2 * radii[by->filter]);
-    const double reach = resize_support(by), unit = 1 / resize_stretch(by);
-    /* The kernel is 0 at the ends of its support. */
-    const int first = (int)floor(middle - reach) + 1, count = (int)ceil(middle + reach) - first;
-    const struct interval window = {first - taps / 2, first + count + taps - 1 - taps / 2};
-    double corners[MAX_CORNERS], corner[MAX_TAPS], sum = 0, corner_sum = 0;
-    for (int k = 0; weights && k < count; k++)
-        sum += corners[k] = resize_kernel(by, (first + k - middle) * unit);
-    for (int k = 0; weights && k < taps; k++)
-        corner_sum += corner[k] = resize_kernel(by, k - (taps - 1) / 2.0);
-    for (int n = 0; weights && n < count + taps - 1; n++) {
-        weights[n] = 0;
-        for (int k = 0; k < taps; k++)
-            if (n - k >= 0 && n - k < count)
-                weights[n] += corners[n - k] / sum * (corner[k] / corner_sum);
-    }
-    return window;
-}
-
 int resize_period(const struct resize *by, bool ends_at_border)
 {
     return ends_at_border || by->shift != 0 || is_gaussian(by) ? 0 : by->to;
@@ -178,8 +154,28 @@ struct interval resize_weigh(const struct resize *by, bool ends_at_border, int i
     /* Distances from the centre are in samples of the coarser side. */
     const double middle = resize_center(by, i), unit = 1 / resize_stretch(by);
     double sum = 0;
-    if (by->corners)
-        return weigh_corners(by, middle, weights);
+    if (by->corners) {
+        /* By way of the corners:
+         *
+         *     corner[i] = sum over k < taps of kernel(k - (taps - 1) / 2.0) * src[i - taps / 2 + k] */
+        const int taps = (int)(2 * radii[by->filter]);
+        const double reach = resize_support(by);
+        /* The kernel is 0 at the ends of its support. */
+        const int first = (int)floor(middle - reach) + 1, count = (int)ceil(middle + reach) - first;
+        const struct interval all = {first - taps / 2, first + count + taps - 1 - taps / 2};
+        double corners[MAX_CORNERS], corner[MAX_TAPS], corner_sum = 0;
+        for (int k = 0; weights && k < count; k++)
+            sum += corners[k] = resize_kernel(by, (first + k - middle) * unit);
+        for (int k = 0; weights && k < taps; k++)
+            corner_sum += corner[k] = resize_kernel(by, k - (taps - 1) / 2.0);
+        for (int n = 0; weights && n < count + taps - 1; n++) {
+            weights[n] = 0;
+            for (int k = 0; k < taps; k++)
+                if (n - k >= 0 && n - k < count)
+                    weights[n] += corners[n - k] / sum * (corner[k] / corner_sum);
+        }
+        return all;
+    }
     for (int k = window.begin; weights && k < window.end; k++)
         sum += weights[k - window.begin] = resize_kernel(by, (k - middle + 0.5) * unit);
     for (int k = window.begin; weights && k < window.end; k++) {

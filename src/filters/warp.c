@@ -15,7 +15,6 @@
 #include "base/exact.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Fractional bits of positions. */

@@ -9,7 +9,6 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -304,41 +303,26 @@ static void name_for_shell(const char *path, char *foreign, char *png, size_t si
     }
 }
 
-struct foreign_hint foreign_read_hint(const char *name, const char *path)
+struct foreign_hint foreign_hint(const char *name, const char *path, bool writes)
 {
     struct foreign_hint hint;
     char foreign[100], png[100];
+    const char *verb = writes ? "write" : "read";
     name_for_shell(path, foreign, png, sizeof png);
     if (name == foreign_camera_raw)
-        snprintf(hint.text, sizeof hint.text,
-                 "climg does not read %s; convert it first, as with dcraw: dcraw -T %s", name, foreign);
+        snprintf(hint.text, sizeof hint.text, "climg does not %s %s; %s %s", verb, name,
+                 writes ? "write" : "convert it first, as with dcraw: dcraw -T", writes ? png : foreign);
     else if (strstr(name, " video") != NULL)
-        snprintf(
-            hint.text, sizeof hint.text,
-            "climg reads %s through ffmpeg: ffmpeg -i %s -f yuv4mpegpipe - | climg ... | ffmpeg -i - out.mp4",
-            name, foreign);
+        snprintf(hint.text, sizeof hint.text,
+                 "climg %ss %s through ffmpeg: ffmpeg -i %s -f yuv4mpegpipe - | climg ... | ffmpeg -i - %s",
+                 verb, name, writes ? "in.mp4" : foreign, writes ? foreign : "out.mp4");
+    else if (writes)
+        snprintf(hint.text, sizeof hint.text,
+                 "climg does not write %s; write %s and convert that, as with ImageMagick: convert %s %s",
+                 name, png, png, foreign);
     else
         snprintf(hint.text, sizeof hint.text,
                  "climg does not read %s; convert it first, as with ImageMagick: convert %s %s", name,
                  foreign, png);
-    return hint;
-}
-
-struct foreign_hint foreign_write_hint(const char *name, const char *path)
-{
-    struct foreign_hint hint;
-    char foreign[100], png[100];
-    name_for_shell(path, foreign, png, sizeof png);
-    if (name == foreign_camera_raw)
-        snprintf(hint.text, sizeof hint.text, "climg does not write %s; write %s", name, png);
-    else if (strstr(name, " video") != NULL)
-        snprintf(
-            hint.text, sizeof hint.text,
-            "climg writes %s through ffmpeg: ffmpeg -i in.mp4 -f yuv4mpegpipe - | climg ... | ffmpeg -i - %s",
-            name, foreign);
-    else
-        snprintf(hint.text, sizeof hint.text,
-                 "climg does not write %s; write %s and convert that, as with ImageMagick: convert %s %s",
-                 name, png, png, foreign);
     return hint;
 }

@@ -153,12 +153,11 @@ struct foreign_hint {
     char text[400];
 };
 
-/* Return advice: "climg does not read GIF; convert it first, as with ImageMagick: convert a.gif a.png",
- * "climg does not write GIF; write out.png and convert that, ...". `name` is foreign_camera_raw or a result
- * of the two functions above: pointers are compared. The path may be "-". */
+/* Returns advice on reading, or on writing: "climg does not read GIF; convert it first, as with ImageMagick:
+ * convert a.gif a.png", "climg does not write GIF; write out.png and convert that, ...". `name` is
+ * foreign_camera_raw or a result of the two functions above: pointers are compared. The path may be "-". */
 extern const char foreign_camera_raw[];
-struct foreign_hint foreign_read_hint(const char *name, const char *path);
-struct foreign_hint foreign_write_hint(const char *name, const char *path);
+struct foreign_hint foreign_hint(const char *name, const char *path, bool writes);
 
 struct reader_options {
     format_set only;     /* formats to accept, by the file's first bytes; 0: all */

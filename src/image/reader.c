@@ -111,7 +111,7 @@ static enum status identify(struct reader *common, const char *path, struct erro
     if (common->head_size == 0)
         return fail(error, STATUS_FAILED, "empty file");
     const char *foreign = foreign_name(common->head, common->head_size);
-    return foreign != NULL ? fail(error, STATUS_FAILED, "%s", foreign_read_hint(foreign, path).text)
+    return foreign != NULL ? fail(error, STATUS_FAILED, "%s", foreign_hint(foreign, path, false).text)
                            : fail(error, STATUS_FAILED, "is not %s", format_names(NULL, "or").text);
 }
 

@@ -13,7 +13,6 @@
 
 #include "base/exact.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum status fourier_make(struct fourier *fourier, int width, int height, struct error *error)

@@ -8,7 +8,6 @@
 #include "register/levels.h"
 
 #include "base/exact.h"
-#include "base/threads.h"
 
 #include <math.h>
 #include <stdlib.h>

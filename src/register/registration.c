@@ -18,7 +18,6 @@
 
 #include "base/threads.h"
 #include "base/timing.h"
-#include "register/refine.h"
 
 #include <math.h>
 #include <stdlib.h>

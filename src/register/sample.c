@@ -5,7 +5,6 @@
  * saves 15% of the time of pictures that cannot be aligned, as most of the maps tried are partly outside. */
 #include "register/refine.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "base/threads.h"
-#include "image/format.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -38,17 +38,16 @@ const struct stage stage_extend = {
     .brief = "the picture on a larger canvas",
     .manual =
         "Puts the picture on a canvas of WxH pixels, or of the ratio W:H; a percentage is of the picture's "
-        "size. +X+Y is where "
-        "the picture begins on the canvas; without it the picture is in the middle, or where gravity= says. "
-        "Samples are copied unchanged, but 64-bit floats become 32-bit. --crop undoes it.\n\n"
+        "size. +X+Y is where the picture begins on the canvas; without it the picture is in the middle, or "
+        "where gravity= says. Samples are copied unchanged, but 64-bit floats become 32-bit. --crop undoes "
+        "it.\n\n"
         "Left and top are those of the picture as it is seen: a photo that is stored on its side is turned "
         "first, unless --stored-orientation is given.\n\n"
         "The rest of the canvas is black, or transparent if the picture has alpha. color= sets it: black, "
         "white or #rrggbb (in a gray picture the gray that looks as bright); transparent, if the picture has "
         "alpha; or edge, which continues the picture by the rule of --edge. In #rrggbb ff is full scale, or "
         "the value that --range makes white. These are samples of the file, also with --linear and after "
-        "other "
-        "stages; with --linear, floats without a profile get their light.",
+        "other stages; with --linear, floats without a profile get their light.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct canvas),

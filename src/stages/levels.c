@@ -12,7 +12,6 @@
 #include "filters/histogram.h"
 
 #include <math.h>
-#include <string.h>
 
 struct levels {
     struct histogram_search_params search; /* must be first */

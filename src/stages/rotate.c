@@ -19,7 +19,6 @@
 #include "register/page_angle.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum crop { CROP_NOT_GIVEN, CROP_INSIDE, CROP_SAME };

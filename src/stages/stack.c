@@ -187,9 +187,8 @@ const struct stage stage_stack = {
         "sum decode each input once and keep one picture of 32-bit or 64-bit sums in memory. median and "
         "sigma=K keep all pictures in a temporary file (TMPDIR) and need little memory for any number of "
         "them. Up to 256 uncompressed TIFFs of 8 or 16 bit without alpha need no temporary file if no stage "
-        "comes "
-        "before: they are read some rows of all at a time, and a disk error then ends the work. --report "
-        "has a line for each input, and one for the result, whose input is null.",
+        "comes before: they are read some rows of all at a time, and a disk error then ends the work. "
+        "--report has a line for each input, and one for the result, whose input is null.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct stack_params),

@@ -23,7 +23,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     RADIUS = 3,              /* of the 7x7 coefficients of an energy: NEAR in kernels/sampling_positions.h */

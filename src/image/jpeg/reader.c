@@ -16,7 +16,6 @@
 #include "base/text.h"
 
 #include <jerror.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

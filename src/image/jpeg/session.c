@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <jerror.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Interfaces 70 and 80 have no message of this name; libjpeg-turbo's own sources define it the same way. */
 #if JPEG_LIB_VERSION >= 70

@@ -12,7 +12,6 @@
 #include "image/jpeg/jpeg.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     MEMORY_MAX = 1 << 30, /* bytes of coefficients, if no limit is given */

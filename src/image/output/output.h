@@ -56,7 +56,7 @@ char *resolve_links(const char *path, struct error *error);
 
 /* Returns the number of bytes of a file's name that the name of its temporary file repeats: at most 200,
  * without cutting a UTF-8 character. */
-int temporary_kept_length(const char *name, size_t length);
+int temporary_stem_length(const char *name, size_t length);
 
 /* Creates a hidden file in the folder of `target`, opens it with `access` (O_WRONLY or O_RDWR), and locks it.
  * *name is valid until temporary_forget or temporary_remove. Returns a descriptor, or -1 with errno set. */

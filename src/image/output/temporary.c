@@ -76,7 +76,7 @@ static uint32_t machine_number(void)
     return (uint32_t)hash_bytes(HASH_START, text, strlen(text));
 }
 
-int temporary_kept_length(const char *name, size_t length)
+int temporary_stem_length(const char *name, size_t length)
 {
     return (int)utf8_fit(name, length, 200);
 }
@@ -96,7 +96,7 @@ static bool lock_new(int descriptor)
 static int slot_create_file(struct slot *slot, const char *target, int number, int access, mode_t mode)
 {
     const int folder = folder_length(target);
-    const int kept = temporary_kept_length(target + folder, strlen(target + folder));
+    const int kept = temporary_stem_length(target + folder, strlen(target + folder));
     const int length =
         snprintf(slot->name, sizeof slot->name, "%.*s.%.*s.climg-%08" PRIx32 "-%ld-%d.tmp", folder, target,
                  kept, target + folder, machine_number(), (long)getpid(), number);

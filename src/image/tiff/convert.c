@@ -8,7 +8,6 @@
  * All other rows have their final form when they are decoded (tiff_row_is_final). */
 #include "image/tiff/tiff.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The largest value of gray samples becomes full scale. A ColorMap has 16 bits for each channel, but many

@@ -69,25 +69,6 @@ static bool has_tag(const struct metadata *metadata, const struct text_entry *en
     return has && metadata_text(metadata, entry->key) == entry->value; /* the same address */
 }
 
-/* Writes a text tag: the metadata's text if the tag can store it, or else EXIF's. A TIFF has these tags in
- * the page's directory, not in EXIF's. */
-static enum status tiff_write_text(TIFF *tiff, const struct metadata *metadata,
-                                   const struct tiff_text_tag *text_tag, struct error *error)
-{
-    const char *text = metadata_text(metadata, text_tag->key);
-    char *from_exif;
-
-    if (text != NULL && tag_fits(text_tag, text)) {
-        TIFFSetField(tiff, text_tag->tag, text);
-        return STATUS_OK;
-    }
-    enum status status = exif_text(&metadata->exif, text_tag->tag, &from_exif, error);
-    if (from_exif != NULL)
-        TIFFSetField(tiff, text_tag->tag, from_exif);
-    free(from_exif);
-    return status;
-}
-
 /* Prints a text as XML. Special characters, to which CR belongs, become references (tiff_xml_references).
  * Other control characters except tab and LF become spaces: XML 1.0 (2.2) forbids them, also as references,
  * and a parser would refuse all items. */
@@ -205,9 +186,19 @@ enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *m
         TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation);
     if (metadata->icc.data != NULL && metadata->icc.size <= UINT32_MAX)
         TIFFSetField(tiff, TIFFTAG_ICCPROFILE, (uint32_t)metadata->icc.size, metadata->icc.data);
-    for (int i = 0; i < TIFF_TEXT_TAGS; i++)
-        if (tiff_write_text(tiff, metadata, &tiff_text_tags[i], error) != STATUS_OK)
+    /* Texts of the metadata, or if a tag cannot store that, of EXIF. A TIFF has these tags in the page's
+     * directory, not in EXIF's. */
+    for (int i = 0; i < TIFF_TEXT_TAGS; i++) {
+        const uint16_t tag = tiff_text_tags[i].tag;
+        const char *text = metadata_text(metadata, tiff_text_tags[i].key);
+        char *from_exif = NULL;
+        const bool fits = text != NULL && tag_fits(&tiff_text_tags[i], text);
+        if (!fits && exif_text(&metadata->exif, tag, &from_exif, error) != STATUS_OK)
             return STATUS_FAILED;
+        if (fits || from_exif != NULL)
+            TIFFSetField(tiff, tag, fits ? text : from_exif);
+        free(from_exif);
+    }
     if (xmp != NULL && xmp[0] != '\0' && strlen(xmp) <= UINT32_MAX)
         TIFFSetField(tiff, TIFFTAG_XMLPACKET, (uint32_t)strlen(xmp), xmp);
     if (write_items(tiff, metadata, error) != STATUS_OK || write_extras(file, metadata, error) != STATUS_OK)

@@ -409,7 +409,7 @@ static enum status tiff_open_reader(struct reader *base, struct error *error)
     if (status != STATUS_OK)
         return status;
     if (page <= 1 && is_camera_raw(&reader->file, pages))
-        return fail(error, STATUS_FAILED, "%s", foreign_read_hint(foreign_camera_raw, base->name).text);
+        return fail(error, STATUS_FAILED, "%s", foreign_hint(foreign_camera_raw, base->name, false).text);
     base->page_count = pages->count;
     if (pages->count > PAGES_MAX && page == 0)
         return fail(error, STATUS_FAILED,
