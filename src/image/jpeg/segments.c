@@ -191,9 +191,8 @@ static enum status parse_segment(struct jpeg_segments *segments, int marker, str
         return metadata_add_text(metadata, &xmp, error);
     }
     if (is_app2 && segments->size >= ICC_HEADER_SIZE &&
-        has_identifier(segments, ICC_IDENTIFIER,
-                       sizeof ICC_IDENTIFIER)) { /* a part of the ICC profile, in any order; a part that is
-                                                    repeated is damage */
+        has_identifier(segments, ICC_IDENTIFIER, sizeof ICC_IDENTIFIER)) {
+        /* A part of the ICC profile. Parts may be in any order; a part that is repeated is damage. */
         const int number = segments->data[ICC_HEADER_SIZE - 2], count = segments->data[ICC_HEADER_SIZE - 1];
         if (segments->icc_count == 0)
             segments->icc_count = count;
