@@ -259,27 +259,6 @@ void progress_rows(void *context, int rows, const struct shape *page)
     pthread_mutex_unlock(&progress->lock);
 }
 
-/* Prints the line of -v for a job that did not fail. The messages of failures are printed by results_add. */
-static void print_job(const struct job *job, const struct result *result)
-{
-    char outcome[32] = ": skipped (done)";
-    if (result->status != STATUS_OK)
-        return;
-    if (!result->skipped)
-        snprintf(outcome, sizeof outcome, ", %.3f s", result->times.total);
-    flockfile(stderr); /* so that no other worker prints in between */
-    fputs("climg: ", stderr);
-    if (!job->is_stack_result)
-        fprintf(stderr, "%zu of %zu: ", atomic_load(&counts.finished), atomic_load(&counts.total));
-    print_visible(stderr, job->is_stack_result ? job->output : job->input);
-    if (!job->merge_step) { /* a picture of a stack has no output of its own */
-        fputs(" -> ", stderr);
-        print_visible(stderr, job->output);
-    }
-    fprintf(stderr, "%s\n", outcome);
-    funlockfile(stderr);
-}
-
 void progress_add(struct progress *progress, const struct job *job, const struct result *result,
                   bool is_left_out)
 {
@@ -311,8 +290,22 @@ void progress_add(struct progress *progress, const struct job *job, const struct
         for (int i = 0; i < PHASE_COUNT; i++)
             progress->seconds[i] += result->times.seconds[i];
     }
-    if (progress->has_file_lines)
-        print_job(job, result);
+    if (progress->has_file_lines && result->status == STATUS_OK) { /* results_add prints failures */
+        char outcome[32] = ": skipped (done)";
+        if (!result->skipped)
+            snprintf(outcome, sizeof outcome, ", %.3f s", result->times.total);
+        flockfile(stderr); /* so that no other worker prints in between */
+        fputs("climg: ", stderr);
+        if (!job->is_stack_result)
+            fprintf(stderr, "%zu of %zu: ", atomic_load(&counts.finished), atomic_load(&counts.total));
+        print_visible(stderr, job->is_stack_result ? job->output : job->input);
+        if (!job->merge_step) { /* a picture of a stack has no output of its own */
+            fputs(" -> ", stderr);
+            print_visible(stderr, job->output);
+        }
+        fprintf(stderr, "%s\n", outcome);
+        funlockfile(stderr);
+    }
     if (atomic_load(&counts.total) > 0 && is_due(progress, now))
         draw_files(progress, now);
     pthread_mutex_unlock(&progress->lock);

@@ -133,28 +133,6 @@ static enum status find_ink(float *gray, int width, int height, struct error *er
     return STATUS_OK;
 }
 
-/* Sums the ink of each strip and smooths it along y with weights 1 4 6 4 1. */
-static void fill_strips(struct strips *strips, const float *ink, int width)
-{
-    for (int k = 0; k < strips->count; k++) {
-        float *sums = strips->sums + (size_t)k * (size_t)strips->height, *raw = strips->profile;
-        for (int y = 0; y < strips->height; y++) {
-            const float *row = ink + (size_t)y * (size_t)width + (size_t)k * STRIP;
-            raw[y] = 0;
-            for (int i = 0; i < STRIP; i++)
-                raw[y] += row[i];
-            sums[y] = 0;
-        }
-        /* Fade out towards the top and bottom border, which would be a sharp line at 0 degrees. */
-        for (int y = 2; y + 2 < strips->height; y++) {
-            const int border = y < strips->height - 1 - y ? y : strips->height - 1 - y,
-                      ramp = strips->height / 12 + 1;
-            const float weight = (float)(border < ramp ? border : ramp) / (float)(16 * ramp);
-            sums[y] = weight * (raw[y - 2] + raw[y + 2] + 4 * (raw[y - 1] + raw[y + 1]) + 6 * raw[y]);
-        }
-    }
-}
-
 /* Returns the score of an angle, which is the sum over the bands. */
 static double score_angle(const struct strips *strips, double degrees)
 {
@@ -265,7 +243,24 @@ static enum status skew_find(float *gray, int width, int height, double max_angl
     if (status == STATUS_OK)
         status = find_ink(gray, width, height, error);
     if (status == STATUS_OK) {
-        fill_strips(&strips, gray, width);
+        /* Sum the ink of each strip and smooth it along y with weights 1 4 6 4 1. */
+        for (int k = 0; k < strips.count; k++) {
+            float *sums = strips.sums + (size_t)k * (size_t)strips.height, *raw = strips.profile;
+            for (int y = 0; y < strips.height; y++) {
+                const float *row = gray + (size_t)y * (size_t)width + (size_t)k * STRIP;
+                raw[y] = 0;
+                for (int i = 0; i < STRIP; i++)
+                    raw[y] += row[i];
+                sums[y] = 0;
+            }
+            /* Fade out towards the top and bottom border, which would be a sharp line at 0 degrees. */
+            for (int y = 2; y + 2 < strips.height; y++) {
+                const int border = y < strips.height - 1 - y ? y : strips.height - 1 - y,
+                          ramp = strips.height / 12 + 1;
+                const float weight = (float)(border < ramp ? border : ramp) / (float)(16 * ramp);
+                sums[y] = weight * (raw[y - 2] + raw[y + 2] + 4 * (raw[y - 1] + raw[y + 1]) + 6 * raw[y]);
+            }
+        }
         search_angles(&strips, max_angle, range, skew);
     }
     free(strips.sums);

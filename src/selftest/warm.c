@@ -75,25 +75,6 @@ static int split_words(char *text, const char **words)
     return count;
 }
 
-/* Returns a copy of the command in which files in memory replace kernel_name and reference_name. The caller
- * frees it. NULL if out of memory. */
-static char *replace_files(const struct warming *warming, const char *command, struct error *error)
-{
-    const char *const names[] = {kernel_name, reference_name}, *const paths[] = {warming->kernel,
-                                                                                 warming->reference};
-    char *text = copy_text(command, error);
-    for (int i = 0; i < 2 && text; i++) {
-        const char *found = strstr(text, names[i]);
-        if (!found)
-            continue;
-        char *replaced =
-            text_print(error, "%.*s%s%s", (int)(found - text), text, paths[i], found + strlen(names[i]));
-        free(text);
-        text = replaced;
-    }
-    return text;
-}
-
 /* ---------------------------------------------------------------- running an example */
 
 /* Plans and runs a chain on a page. `file_type` is the sample type of the command's input file, which differs
@@ -201,7 +182,19 @@ static enum status run_example(struct warming *warming, const char *text, const 
 {
     const char *words[MAX_WORDS];
     struct command command = {0};
-    char *copy = replace_files(warming, text, error);
+    /* Replace the files of the example by files in memory. */
+    const char *const names[] = {kernel_name, reference_name}, *const paths[] = {warming->kernel,
+                                                                                 warming->reference};
+    char *copy = copy_text(text, error);
+    for (int i = 0; i < 2 && copy; i++) {
+        const char *found = strstr(copy, names[i]);
+        if (!found)
+            continue;
+        char *replaced =
+            text_print(error, "%.*s%s%s", (int)(found - copy), copy, paths[i], found + strlen(names[i]));
+        free(copy);
+        copy = replaced;
+    }
     enum status status =
         copy ? command_parse(split_words(copy, words), words, &command, error) : STATUS_FAILED;
     if (status == STATUS_OK)

@@ -296,23 +296,6 @@ bool exif_shares_tag(uint32_t tag)
            (tag >= XP_TITLE && tag <= XP_SUBJECT);
 }
 
-/* Copies a tag of exif_shares_tag to the tags of a TIFF, unless that has it. Text ends in NUL. */
-static void share_tag(struct metadata *metadata, const struct ifd *ifd, const struct ifd_entry *entry)
-{
-    struct error ignored;
-    const bool is_text = entry->tag == TIFFTAG_HOSTCOMPUTER;
-    const uint16_t type = is_text ? TIFF_ASCII : entry->tag < TIFFTAG_EXIFIFD ? TIFF_SHORT : TIFF_BYTE;
-    const size_t size = (size_t)entry->size + is_text;
-    const bool has_type = entry->type == type || (entry->type == TIFF_UNDEFINED && type == TIFF_BYTE);
-    if (metadata_tag(metadata, entry->tag) != NULL)
-        return;
-    unsigned char *data = has_type ? allocate_zeroed(size, 1, "EXIF data", &ignored) : NULL;
-    if (data == NULL || !ifd_read_values(ifd, entry, false, data) ||
-        metadata_set_tag(metadata, entry->tag, data, size, &ignored) != STATUS_OK)
-        metadata_leave_out(metadata, "a part of EXIF");
-    free(data);
-}
-
 /* True for tags of the first IFD that need no note if a TIFF is written: climg writes them, or they describe
  * how pixels are stored. */
 static bool needs_no_note(uint16_t tag)
@@ -333,13 +316,25 @@ void exif_to_page(struct metadata *metadata)
     char name[32];
     exif_drop_maker_note(metadata);
     const uint32_t count = ifd_of_blob(&metadata->exif, &ifd) ? ifd_entry_count(&ifd) : 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (ifd_entry_at(&ifd, i, &entry) && exif_shares_tag(entry.tag)) {
-            share_tag(metadata, &ifd, &entry);
+    for (uint32_t i = 0; i < count; i++) {
+        if (ifd_entry_at(&ifd, i, &entry) && exif_shares_tag(entry.tag)) { /* copy it; text ends in NUL */
+            struct error ignored;
+            const bool is_text = entry.tag == TIFFTAG_HOSTCOMPUTER;
+            const uint16_t type = is_text ? TIFF_ASCII : entry.tag < TIFFTAG_EXIFIFD ? TIFF_SHORT : TIFF_BYTE;
+            const size_t size = (size_t)entry.size + is_text;
+            const bool has_type = entry.type == type || (entry.type == TIFF_UNDEFINED && type == TIFF_BYTE);
+            if (metadata_tag(metadata, entry.tag) != NULL) /* the TIFF has it */
+                continue;
+            unsigned char *data = has_type ? allocate_zeroed(size, 1, "EXIF data", &ignored) : NULL;
+            if (data == NULL || !ifd_read_values(&ifd, &entry, false, data) ||
+                metadata_set_tag(metadata, entry.tag, data, size, &ignored) != STATUS_OK)
+                metadata_leave_out(metadata, "a part of EXIF");
+            free(data);
         } else if (ifd_entry_at(&ifd, i, &entry) && !needs_no_note(entry.tag)) {
             snprintf(name, sizeof name, "EXIF's tag %u", entry.tag);
             metadata_leave_out(metadata, name);
         }
+    }
     if (exif_has_thumbnail(&metadata->exif))
         metadata_leave_out(metadata, "the EXIF thumbnail");
 }
