@@ -7,6 +7,7 @@ import pathlib
 import random
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,14 @@ import harness
 # The programs that most tests need: a few stages, in both memories, for the usual samples.
 USUAL_CHAIN = ["--invert", "--blur", "1", "--scale", "2", "--scale", "1/2", "--invert"]
 USUAL_SHAPES = [harness.Shape(9, 9, channels, dtype) for channels in (1, 3) for dtype in harness.TYPES]
+
+
+def is_sanitized():
+    return "libasan" in subprocess.run(["ldd", harness.CLIMG], capture_output=True, check=True).stdout.decode()
+
+
+def build_c(program, *sources_and_options):
+    subprocess.run(["cc", "-std=gnu11", "-D_GNU_SOURCE", "-o", program, *sources_and_options, "-ldl"], check=True, cwd=pathlib.Path(__file__).parent)
 
 
 def lock(folder):
@@ -71,6 +80,26 @@ class KeptPrograms:
         os.close(self.held)
 
 
+class Starter:
+    """A climg that waits with PoCL's libraries loaded, and of which harness.run makes copies: see starter.c."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="climg-starter-")
+        here = pathlib.Path(self.folder.name)
+        build_c(here / "starter", "starter.c")
+        build_c(here / "layer.so", "starter.c", "-DLAYER", "-shared", "-fPIC")
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(here / "socket"))
+            listening.listen(100)
+            self.server = subprocess.Popen([harness.CLIMG], stdin=listening, env={**os.environ, "LD_PRELOAD": str(here / "layer.so")})
+        os.environ["CLIMG_TEST_STARTER"] = f"{here}/starter {here}/socket"
+
+    def end(self):
+        self.server.kill()
+        self.server.wait()
+        self.folder.cleanup()
+
+
 def is_writable(path):
     try:
         os.makedirs(path, exist_ok=True)
@@ -85,13 +114,16 @@ def pytest_configure(config):
         os.environ["CLIMG_TEST_SEED"] = subprocess.run([harness.ROOT / "tests/seed"], capture_output=True, check=True, text=True).stdout.strip()
     if getattr(config.option, "numprocesses", None) and is_writable(harness.pocl_cache()):  # of many tests, before their processes begin
         config.kept = KeptPrograms()
+        if not is_sanitized():
+            config.starter = Starter()
     config.addinivalue_line("markers", "long: begins before others, so that no process works on it alone in the end")
     config.addinivalue_line("markers", "some(count): as many of the cases in each run, by its seed; all where CLIMG_TEST_ALL is set")
 
 
 def pytest_unconfigure(config):
-    if hasattr(config, "kept"):
-        config.kept.end()
+    for name in ("kept", "starter"):
+        if hasattr(config, name):
+            getattr(config, name).end()
 
 
 def values_of(item):
@@ -177,10 +209,9 @@ def rng(request):
 
 def load_layer(folder, *sources):
     """The environment that puts a layer of these files between climg and what it calls."""
-    if "libasan" in subprocess.run(["ldd", harness.CLIMG], capture_output=True, check=True).stdout.decode():
+    if is_sanitized():
         pytest.skip("AddressSanitizer wants to be loaded first")
-    subprocess.run(["cc", "-std=gnu11", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", folder / "layer.so",
-                    *(pathlib.Path(__file__).parent / source for source in sources), "-ldl"], check=True)
+    build_c(folder / "layer.so", *sources, "-shared", "-fPIC")
     return {"LD_PRELOAD": str(folder / "layer.so")}
 
 

@@ -111,9 +111,11 @@ class Result:
 
 
 def run(*args, stdin=None, cwd=None, status=0, env=None):
-    """Runs climg and insists on its exit status."""
+    """Runs climg and insists on its exit status. Variables other than climg's may be for the linker, an allocator or the drivers: climg
+    is then started anew."""
     command = [CLIMG, *map(str, args)]
-    done = subprocess.run(command, input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL,
+    starter = os.environ.get("CLIMG_TEST_STARTER", "").split() if all(name.startswith("CLIMG_") for name in env or {}) else []
+    done = subprocess.run([*starter, *command], input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL,
                           capture_output=True, cwd=cwd, timeout=120, env={**os.environ, **(env or {})})
     result = Result(shlex.join(command), done.returncode, done.stdout, done.stderr.decode())
     assert result.status == status, f"expected exit status {status}\n{result}"
