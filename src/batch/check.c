@@ -181,6 +181,7 @@ enum status check_run(const struct command *command, FILE *out, void (*report_er
         const struct check *done = ordered_oldest(&files);
         if (!done)
             break;
+        /* Print "a.png: whole (CRC-32 and Adler-32)" or "a.jpg: decoded; this JPEG has no checksum". */
         if (done->result.status == STATUS_OK && !settings->quiet) {
             progress_erase();
             print_visible(out, job_input_name(done->job));

@@ -175,7 +175,7 @@ enum status coefficients_read(const struct image_info *first, struct coefficient
                       version, FORMAT_VERSION);
     else if (!coefficients_are_valid(coefficients))
         status =
-            fail(error, STATUS_FAILED, "damaged coefficient file: its description has impossible numbers");
+            fail(error, STATUS_FAILED, "damaged coefficient file: its description has impossible values");
     else
         status = check_page(&coefficients->shape, 0, first, error);
     if (status == STATUS_OK)

@@ -119,7 +119,7 @@ static enum status fail_limit(const struct plan *plan, const struct plan_request
                               const struct run *run, const struct memory_need *need, struct error *error)
 {
     /* Reader and writer use a share of the limit, so their memory grows with it. Raise the limit until it is
-     * enough. The loop ends, as the reader's memory has a bound: its own buffers and four pages. */
+     * enough. The loop ends, as the reader decodes at most a page ahead, here counted as four. */
     const struct shape *in = &plan->shapes[0];
     const uint64_t runs = run->limits.host_halved ? 2 : 1, present = runs * run->limits.host,
                    others = host_bytes(run, need) - writer_bytes(plan, request) - request->reader_memory,

@@ -20,6 +20,7 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

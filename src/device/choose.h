@@ -15,7 +15,7 @@ enum { MAX_DEVICES = 64 }; /* of all drivers */
 
 /* ---------------- The cost model: expected seconds of a command on a device. They depend only on the work
  * and the kind of device. Nothing is measured at run time or stored, so on one machine a command always runs
- * on the same device. */
+ * on the same device. Pure functions: any thread may call them at any time. */
 
 /* Amount of work of a command. */
 struct workload {

@@ -24,14 +24,12 @@ struct conversion {
     enum sample_type type;
     int channels;         /* of a pixel, alpha included */
     bool alpha;           /* the last channel is alpha */
-    bool premultiplied;   /* the input file's colour is multiplied by alpha; also in the output's conversion
-                           */
+    bool premultiplied;   /* the input file's colour is multiplied by alpha; set for the output, too */
     bool counts_clipping; /* count clipped values on output */
 
     /* The chain's values. */
     bool multiply;           /* colour is multiplied by alpha */
-    bool flushes_tiny_alpha; /* alpha has rounding errors, as a stage with a large halo may have transformed
-                           it: write tiny alpha as 0 */
+    bool flushes_tiny_alpha; /* tiny alpha becomes 0: it is a rounding error of a stage with a large halo */
     bool linear;             /* colour is linear light */
     double exponent; /* of the power law of the transfer curve; 0: sRGB's curve; -1: the curves of `space` */
     const struct colour_space *space; /* has curves for all colour channels; else NULL */

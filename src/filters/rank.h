@@ -49,8 +49,8 @@ enum status rank_image(struct run *run, const void *params, const struct value *
 
 /* Enqueues a gray-scale opening, the maximum of the minimum of the window of 2 * radius + 1 samples a side,
  * which removes bright objects smaller than the window. If `closes`, a closing, the minimum of the maximum,
- * which removes dark ones. `src` must have 2 * radius more rows on each side. Allocates *dst as scratch
- * planes with `rows`. */
+ * which removes dark ones. Of any radius, by the border rule of the run. `src` must have 2 * radius more rows
+ * on each side. Allocates *dst as scratch planes with `rows`; others are released before it returns. */
 enum status extrema_open(struct run *run, int radius, bool closes, const struct planes *src,
                          struct interval rows, struct planes *dst, struct error *error);
 

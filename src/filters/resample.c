@@ -7,7 +7,7 @@
  *
  * Positions count from the edge of sample 0: sample i is from i to i + 1, its centre at i + 0.5. With
  * `corners` the pixel corners, at whole positions, are interpolated from the samples, and the outputs from
- * the corners; weigh_corners merges both into one filter. */
+ * the corners; resize_weigh merges both into one filter. */
 #include "filters/resample.h"
 
 #include "base/exact.h"

@@ -68,8 +68,7 @@ static uint16_t half_bits(double value)
     if (fabs(value) >= 0x1p-14)
         (void)frexp(value, &exponent);
     const double fraction = nearbyint(ldexp(fabs(value), 11 - exponent));
-    /* The exponent's field is exponent + 14. The fraction has 11 bits; the leading one adds 1 to the field.
-     */
+    /* The exponent's field is exponent + 14. The fraction has 11 bits; the first adds 1 to the field. */
     const double bits = fraction + ldexp(exponent + 13, 10);
     return (uint16_t)(sign | (uint16_t)fmin(bits, 0x7c00));
 }

@@ -59,7 +59,7 @@ struct frame {
     double unit; /* half the diagonal, in pixels */
 };
 
-/* Sums over blocks. Only the lower triangles are summed; sum_all completes them. */
+/* Sums over blocks. Only the lower triangles are summed; judge completes them. */
 struct equations {
     /* Normal equations: matrix * d = right. */
     double matrix[MAX_UNKNOWNS][MAX_UNKNOWNS], right[MAX_UNKNOWNS];

@@ -36,8 +36,7 @@ int counted_levels(const struct shape *shape);
 int noise_places(int n);
 
 /* True if a float image has such large or small values that its noise is not measured: an energy is beyond
- * the bins, or the first plane's noise and its coarsest detail are less than some tenths of an 8-bit count.
- */
+ * the bins, or the first plane's noise and coarsest detail are less than some tenths of an 8-bit count. */
 bool noise_is_off_scale(const struct shape *shape, const struct energy_quantiles *counts);
 
 /* Estimates the noise of an image. The noise of three colours is that of opponent colours; or, if the noise

@@ -20,7 +20,7 @@ struct rgb_conversion {
     size_t size;          /* bytes of a sample: 1 or 2 */
     char text[LCMS_TEXT]; /* last error of Little CMS */
     cmsContext context;
-    cmsHTRANSFORM transform; /* NULL: convert_simply */
+    cmsHTRANSFORM transform; /* NULL: CMYK without a profile */
     float *lab;              /* a row of L*a*b*, owned */
     bool has_white;          /* L*a*b* is relative to `white` instead of D50 */
     cmsCIEXYZ white;

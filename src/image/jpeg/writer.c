@@ -108,7 +108,7 @@ struct jpeg_writer {
         bool is_optimised; /* keeps all coefficients and optimises the Huffman tables */
     } coding;
 
-    /* libjpeg's arrays of coefficients, for use_huge_pages. */
+    /* libjpeg's arrays of coefficients, for which encode_start asks for huge pages. */
     jvirt_barray_ptr arrays[MAX_COMPONENTS];
     size_t array_sizes[MAX_COMPONENTS]; /* bytes */
     int array_count;

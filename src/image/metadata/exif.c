@@ -229,8 +229,8 @@ void exif_update(struct metadata *metadata, const struct change *change)
 
 void exif_drop_maker_note(struct metadata *metadata)
 {
-    /* In notes of these makers, offsets count from the note itself. Source: ExifTool's MakerNotes.pm, where
-     * they have a `Base`. */
+    /* In notes of these makers, offsets count from the note itself, in others from the start of EXIF. Source:
+     * ExifTool's MakerNotes.pm, where these have a `Base`. */
     static const struct {
         const char *start;
         size_t size;

@@ -197,7 +197,7 @@ enum status output_check(const char *path, struct error *error)
     if (folder && !exists && cause != ENOENT)
         status = fail_writing(error, cause);
     else if (folder && exists && faccessat(AT_FDCWD, target, W_OK, AT_EACCESS) != 0)
-        status = fail_writing(error, errno); /* as open_temporary */
+        status = fail_writing(error, errno); /* as open_path */
     else if (folder && faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
         status = folder_failed(target, errno, error);
     free(folder);
