@@ -36,6 +36,11 @@ def test_round_trip_of_every_channel_count(tmp_path, rng, shape, memory):
     round_trip(tmp_path, harness.random_samples(rng, shape), int(rng.integers(2, 6)), memory)
 
 
+def test_round_trip_of_several_strips(tmp_path, rng):
+    """CPUs transform 16 MiB at a time: src/wavelet/dtcwt.c."""
+    round_trip(tmp_path, harness.random_samples(rng, Shape(4099, 600, 1, "uint8")), 2, "buffer")
+
+
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_scaled_mosaic_is_four_times_the_mosaic(tmp_path, memory):
     sizes = []
