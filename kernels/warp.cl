@@ -35,14 +35,14 @@ struct position {
 /* Returns the fraction of a position, to 24 bits, which are exact in a float. */
 static inline float position_fraction(long position)
 {
-    return convert_float((int)(position >> (UNIT_BITS - 24)) & 0xffffff) * 0x1p-24f;
+    return convert_float((int)(position >> (FRACTION_BITS - 24)) & 0xffffff) * 0x1p-24f;
 }
 
 /* Returns the position in the source of output pixel x, y. */
 static inline struct position find_position(const struct warp *warp, int x, int y)
 {
     const long source_x = warp->xx * x + warp->xy * y + warp->x, source_y = warp->yx * x + warp->yy * y + warp->y;
-    return (struct position){(int)(source_x >> UNIT_BITS), (int)(source_y >> UNIT_BITS), position_fraction(source_x),
+    return (struct position){(int)(source_x >> FRACTION_BITS), (int)(source_y >> FRACTION_BITS), position_fraction(source_x),
                              position_fraction(source_y)};
 }
 
@@ -109,11 +109,11 @@ INLINE texel border_texel(PLANES_IN(src), int x, int y, int z, bool in_memory)
     return load_texel(PLANES_ARG(src), edge(x, src_at.width), clamp_row(src_at, edge(y, src_at.height)), z);
 }
 
-/* Returns true if a pixel at that position is missing: its nearest sample is beyond the picture. Positions of copies are
- * rounded already. */
+/* Returns true if a pixel at that position is missing: its nearest sample is beyond the picture. With warp->nearest the
+ * host has added 0.5 to positions, so (x, y) is the nearest sample. */
 static inline bool is_missing(const struct warp *warp, const struct position at, const struct geometry src_at)
 {
-    const int x = at.x + (!warp->copies && at.fraction_x >= 0.5f), y = at.y + (!warp->copies && at.fraction_y >= 0.5f);
+    const int x = at.x + (!warp->nearest && at.fraction_x >= 0.5f), y = at.y + (!warp->nearest && at.fraction_y >= 0.5f);
     return warp->missing && (x < 0 || x >= src_at.width || y < 0 || y >= src_at.height);
 }
 
@@ -178,13 +178,13 @@ INLINE void warp_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(dst
         store_texel(PLANES_ARG(dst), x, y, z, (texel)NAN);
         return;
     }
-    if (warp->copies) {
+    if (warp->nearest) {
         const bool beyond = beyond_border(at.x, src_at.width) || beyond_border(at.y, src_at.height);
         store_texel(PLANES_ARG(dst), x, y, z, beyond ? fill_texel(warp) : border_texel(PLANES_ARG(src), at.x, at.y, z, false));
         return;
     }
     const int first_x = at.x - TAPS / 2 + 1, first_y = at.y - TAPS / 2 + 1;
-    float wx[LINE_SAMPLES], wy[LINE_SAMPLES];
+    float wx[LINE_LANES], wy[LINE_LANES];
     find_weights(wx, warp, at.fraction_x);
     find_weights(wy, warp, at.fraction_y);
     /* The last argument is constant, so that the common copy has no tests of the border. */
@@ -207,12 +207,12 @@ __kernel void warp_tiled(PLANES_IN(src), PLANES_OUT(dst), const struct warp warp
 }
 #endif
 
-/* Adds LINE_SAMPLES samples from first_x, first_y on, times the weight of their row, to a line of columns. */
+/* Adds LINE_LANES samples from first_x, first_y on, times the weight of their row, to a line of columns. */
 INLINE void add_row(texel *column, const struct samples from, PLANES_IN(src), int first_x, int first_y, int z, float weight,
                     bool in_memory)
 {
 #pragma unroll
-    for (int i = 0; i < LINE_SAMPLES; i++)
+    for (int i = 0; i < LINE_LANES; i++)
         column[i] = mad(load_sample(from, PLANES_ARG(src), first_x + i, first_y, z, in_memory), weight, column[i]);
 }
 
@@ -230,16 +230,16 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
     const int reach_x = (int)ceil(TAPS / 2 * warp->stretch_x), reach_y = (int)ceil(TAPS / 2 * warp->stretch_y);
     texel sum = 0.0f;
     float across = 0.0f, down = 0.0f;
-    /* LINE_SAMPLES columns of samples at a time: sums along y, then adds the weighted columns. */
-    for (int left = 1 - reach_x; left <= reach_x; left += LINE_SAMPLES) {
+    /* LINE_LANES (4 or 8) columns of samples at a time: sums along y, then adds the weighted columns. */
+    for (int left = 1 - reach_x; left <= reach_x; left += LINE_LANES) {
         const int first_x = at.x + left;
-        const bool in_memory = contains(src_at, first_x, at.y - reach_y + 1, LINE_SAMPLES, 2 * reach_y);
-        texel column[LINE_SAMPLES] = {0.0f};
-        float wx[LINE_SAMPLES], wy[LINE_SAMPLES];
+        const bool in_memory = contains(src_at, first_x, at.y - reach_y + 1, LINE_LANES, 2 * reach_y);
+        texel column[LINE_LANES] = {0.0f};
+        float wx[LINE_LANES], wy[LINE_LANES];
         down = 0.0f;
-        for (int top = 1 - reach_y; top <= reach_y; top += LINE_SAMPLES) {
-            STORE_LINE(weigh(warp, fabs(SAMPLE_NUMBERS + (top - at.fraction_y)) / warp->stretch_y), 0, wy);
-            const int rows = min(LINE_SAMPLES, reach_y - top + 1);
+        for (int top = 1 - reach_y; top <= reach_y; top += LINE_LANES) {
+            STORE_LINE(weigh(warp, fabs(LANE_NUMBERS + (top - at.fraction_y)) / warp->stretch_y), 0, wy);
+            const int rows = min(LINE_LANES, reach_y - top + 1);
             for (int j = 0; j < rows; j++) {
                 const int first_y = at.y + top + j;
                 down += wy[j];
@@ -251,9 +251,9 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
                     add_row(column, from, PLANES_ARG(src), first_x, first_y, z, wy[j], false);
             }
         }
-        STORE_LINE(weigh(warp, fabs(SAMPLE_NUMBERS + (left - at.fraction_x)) / warp->stretch_x), 0, wx);
+        STORE_LINE(weigh(warp, fabs(LANE_NUMBERS + (left - at.fraction_x)) / warp->stretch_x), 0, wx);
 #pragma unroll
-        for (int i = 0; i < LINE_SAMPLES; i++) { /* skip zero weights: samples there may be NaN */
+        for (int i = 0; i < LINE_LANES; i++) { /* skip zero weights: samples there may be NaN */
             across += wx[i];
             if (wx[i] != 0.0f)
                 sum = mad(column[i], wx[i], sum);

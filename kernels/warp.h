@@ -26,18 +26,18 @@ typedef float8 line;
 typedef float fractions;
 #define AS_LINE as_float8
 #define AS_BITS as_int8
-#define STORE_LINE     vstore8
-#define LINE_SAMPLES   8
-#define SAMPLE_NUMBERS (line)(0, 1, 2, 3, 4, 5, 6, 7)
+#define STORE_LINE   vstore8
+#define LINE_LANES   8 /* lanes of a line */
+#define LANE_NUMBERS (line)(0, 1, 2, 3, 4, 5, 6, 7)
 #else
 typedef float4 line;
 typedef float fractions;
-#define STORE_LINE     vstore4
-#define LINE_SAMPLES   4
-#define SAMPLE_NUMBERS (line)(0, 1, 2, 3)
+#define STORE_LINE   vstore4
+#define LINE_LANES   4
+#define LANE_NUMBERS (line)(0, 1, 2, 3)
 #endif
 
-#define UNIT_BITS 40
+#define FRACTION_BITS 40
 
 struct warp {
     long xx, xy, x, yx, yy, y; /* source x = xx * column + xy * row + x, source y likewise; in units of 2^-40 */
@@ -46,7 +46,7 @@ struct warp {
     float near[4], far[4];   /* a cubic's weight by the distance from a sample, as polynomials: below 1; from 1 to 2 */
     float stretch_x, stretch_y; /* widths of the filters, relative to a warp that does not shrink */
     float fill[4];           /* the texel beyond the picture, if samples are copied and the border rule is zero */
-    int copies;              /* not 0: copy the nearest sample instead of interpolating */
+    int nearest;             /* not 0: copy the nearest sample instead of interpolating */
     int missing;             /* not 0: a pixel whose nearest sample is outside the picture is NaN */
     int columns, rows;       /* of a group's tile */
     int pitch;               /* texels from row to row of the tile */
@@ -106,7 +106,7 @@ INLINE void find_weights(fractions *weights, const struct warp *warp, fractions 
     for (int k = 0; k < TAPS; k++)
         weights[k] = weigh(warp, fabs(k + first));
 #else
-    STORE_LINE(weigh(warp, fabs(SAMPLE_NUMBERS + first)), 0, weights);
+    STORE_LINE(weigh(warp, fabs(LANE_NUMBERS + first)), 0, weights);
 #endif
 #pragma unroll
     for (int k = 0; k < TAPS; k++)

@@ -72,8 +72,8 @@ INLINE struct positions find_positions(const struct distances along_x, const str
 {
     const uint16 x = find_axis(along_x, first_x), y = find_axis(along_y, first_y);
     const int16 row = find_pixels(y);
-    struct positions at = {.x = (int)(first_x >> UNIT_BITS),
-                           .top = (int)(first_y >> UNIT_BITS) + min(row.sf, 0),
+    struct positions at = {.x = (int)(first_x >> FRACTION_BITS),
+                           .top = (int)(first_y >> FRACTION_BITS) + min(row.sf, 0),
                            .shift = find_pixels(x) - LANE_NUMBERS,
                            .row = row - min(row.sf, 0),
                            .fraction_x = find_fractions(x),

@@ -55,7 +55,7 @@ static enum status run_auto_orient(struct run *run, const void *params, const st
 static struct stage_caps auto_orient_caps(const void *params)
 {
     struct stage_caps caps = move_caps(params);
-    caps.moves_reduced = true;
+    caps.returns_reduced = true;
     return caps;
 }
 

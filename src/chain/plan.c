@@ -194,10 +194,10 @@ int chain_reduction(const struct chain *chain, const struct shape *shape)
         const struct step *step = &chain->steps[i];
         const struct stage_caps caps = step_caps(step);
         out = in;
-        if ((!caps.moves_reduced && !caps.reads_reduced) ||
+        if ((!caps.returns_reduced && !caps.accepts_reduced) ||
             step->stage->shape(step->params, &in, &out, &ignored) != STATUS_OK)
             return 1;
-        if (caps.moves_reduced)
+        if (caps.returns_reduced)
             continue;
         const struct affine map = step_inverse_map(step, &in, &out);
         const double factor = fmin(map.xx, map.yy);

@@ -91,7 +91,7 @@ bool plan_only_moves(const struct plan *plan);
 struct affine plan_inverse_map(const struct plan *plan);
 
 /* Returns the factor 2, 4 or 8 by which the reader may reduce the picture, or 1. The first stage that reads
- * pixels must accept it (reads_reduced), and the reduced picture must have twice the size of that stage's
+ * pixels must accept it (accepts_reduced), and the reduced picture must have twice the size of that stage's
  * output: the reader averages blocks of pixels with equal weights, which would blur a larger output. */
 int chain_reduction(const struct chain *chain, const struct shape *shape);
 

@@ -186,10 +186,10 @@ struct stage_caps {
      * chain may then receive and return these colours (value.opponent); unpacking and packing convert. */
     bool opponent;
 
-    /* reads_reduced: as the first stage it accepts a picture that the reader reduced (shape.reduced), as a
+    /* accepts_reduced: as the first stage it accepts a picture that the reader reduced (shape.reduced), as a
      * stage that shrinks averages over pixels anyway. The output has the same size and positions as for the
-     * full picture. moves_reduced: may precede such a stage: accepts and returns reduced pictures. */
-    bool reads_reduced, moves_reduced;
+     * full picture. returns_reduced: may precede such a stage: accepts and returns reduced pictures. */
+    bool accepts_reduced, returns_reduced;
 
     /* Time per sample relative to --blur 2, for the choice of the device (device/choose.h). 0 means 1. */
     double relative_cost;

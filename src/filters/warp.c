@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Fractional bits of positions. */
-enum { UNIT_BITS = 40 };
+enum { FRACTION_BITS = 40 };
 
 /* Groups are squares: a rotated row of the output crosses many rows of the source, and neighbouring rows of
  * the output cross the same ones. */
@@ -37,7 +37,7 @@ struct warp_argument {
     cl_float cubic[4][4], near[4], far[4];
     cl_float stretch_x, stretch_y;
     cl_float fill[4];
-    cl_int copies, missing;
+    cl_int nearest, missing;
     cl_int columns, rows, pitch, left, top; /* tile of a group */
 };
 
@@ -87,10 +87,10 @@ static double find_stretch(const struct warp_options *options, double x, double 
     return options->antialias && !is_copy(options) && length > 1 + 1e-9 ? length : 1;
 }
 
-/* Converts pixels to units of 2^-UNIT_BITS. */
+/* Converts pixels to units of 2^-FRACTION_BITS. */
 static cl_long to_units(double value)
 {
-    return llrint(ldexp(value, UNIT_BITS));
+    return llrint(ldexp(value, FRACTION_BITS));
 }
 
 /* Computes the kernel's arguments, except for the tile. For copies, which round to the nearest pixel, half a
@@ -98,15 +98,15 @@ static cl_long to_units(double value)
  * weight 0 may be NaN; but not with the B-spline, which smooths. */
 static struct warp_argument find_argument(const struct affine *affine, const struct warp_options *options)
 {
-    const bool copies = is_copy(options) || (options->resampler != RESAMPLE_BSPLINE && warp_is_whole(affine));
-    double half = copies ? 0.5 : 0;
+    bool nearest = is_copy(options) || (options->resampler != RESAMPLE_BSPLINE && warp_is_whole(affine));
+    double half = nearest ? 0.5 : 0;
     struct warp_argument argument = {.xx = to_units(affine->xx),
                                      .xy = to_units(affine->xy),
                                      .x = to_units(affine->x + half),
                                      .yx = to_units(affine->yx),
                                      .yy = to_units(affine->yy),
                                      .y = to_units(affine->y + half),
-                                     .copies = copies};
+                                     .nearest = nearest};
     memcpy(argument.fill, options->fill, sizeof argument.fill);
     /* The cubic of Mitchell and Netravali with parameters B and C. */
     const double b = options->resampler == RESAMPLE_BSPLINE ? 1 : 0, c = b > 0 ? 0 : 0.5;
@@ -197,9 +197,9 @@ struct interval warp_source_rows(const struct affine *affine, const struct warp_
     cl_long low = argument.yy * out.begin + argument.y, high = low;
     *(across < 0 ? &low : &high) += across;
     *(down < 0 ? &low : &high) += down;
-    const int begin = (int)(low >> UNIT_BITS), last = (int)(high >> UNIT_BITS);
-    const struct interval window = argument.copies ? (struct interval){begin, last + 1}
-                                                   : (struct interval){begin - reach + 1, last + reach + 1};
+    const int begin = (int)(low >> FRACTION_BITS), last = (int)(high >> FRACTION_BITS);
+    const struct interval window = argument.nearest ? (struct interval){begin, last + 1}
+                                                    : (struct interval){begin - reach + 1, last + reach + 1};
     return options->outside == OUTSIDE_ZERO ? interval_clip(window, in->height) : window;
 }
 
@@ -216,8 +216,8 @@ static int find_span(cl_long across, cl_long down, const int *pixels, int reach,
     cl_long low = 0, high = 0;
     *(across < 0 ? &low : &high) += across * (pixels[0] - 1);
     *(down < 0 ? &low : &high) += down * (pixels[1] - 1);
-    *first = (int)(low >> UNIT_BITS) - reach + 1;
-    return (int)(high >> UNIT_BITS) + 1 + reach - *first + 1;
+    *first = (int)(low >> FRACTION_BITS) - reach + 1;
+    return (int)(high >> FRACTION_BITS) + 1 + reach - *first + 1;
 }
 
 /* Computes the tile of the source that contains all samples of a group. Returns its size in bytes, with
@@ -262,7 +262,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     /* kernels/warp_rows_cpu.cl is for neighbours along x that come from few rows. For one plane these are the
      * bounds of its TILE_COLUMNS and TILE_ROWS, for more the slopes up to which it is the faster kernel (RGB
      * by 30 degrees: 1.1 times the time). */
-    const bool by_rows = !argument.copies && !shrinks && fabs(affine->xx - 1) <= (planes == 1 ? 0.5 : 0.2) &&
+    const bool by_rows = !argument.nearest && !shrinks && fabs(affine->xx - 1) <= (planes == 1 ? 0.5 : 0.2) &&
                          fabs(affine->yx) <= (planes == 1 ? 0.75 : 0.4);
     /* A dry run collects the programs of both ways, so that another angle compiles nothing. */
     if (run_is_cpu(run) && (by_rows || device_is_dry_run(run->device))) {
@@ -278,7 +278,8 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
             return status;
     }
     /* Images have a texture cache, copies read each sample once, and a large tile does not fit. */
-    if (run->memory == MEMORY_IMAGE || argument.copies || tile > MAX_TILE || tile > run->device->local_memory)
+    if (run->memory == MEMORY_IMAGE || argument.nearest || tile > MAX_TILE ||
+        tile > run->device->local_memory)
         return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
                       ARG(argument));
     work.kernel = shrinks ? "warp_shrinking_tiled" : "warp_tiled";

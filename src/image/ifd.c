@@ -309,10 +309,10 @@ static enum status copy_sub(const struct ifd *ifd, const struct ifd_entry *entry
     uint64_t to = 0;
 
     *kept = false;
-    bool *followed = &sink->followed[pointer_kind(entry->tag)];
-    if (*followed || !ifd_unsigned(ifd, entry, &from.at))
+    bool *has_sub = &sink->has_sub[pointer_kind(entry->tag)];
+    if (*has_sub || !ifd_unsigned(ifd, entry, &from.at))
         return STATUS_OK;
-    *followed = true;
+    *has_sub = true;
     enum status status = ifd_copy(&from, NULL, sink, &to, error);
     sink->is_damaged = sink->is_damaged || to == 0;
     if (status != STATUS_OK || to == 0)

@@ -46,8 +46,8 @@ bool ifd_of_blob(const struct blob *blob, struct ifd *ifd);
 /* Sets ifd->at to the first directory, whose offset is in the header. False if it cannot be read. */
 bool ifd_first(struct ifd *ifd);
 
-/* Reads the offset of the next directory in the link after a directory. It is 0 after the last one. False if
- * it cannot be read. */
+/* Reads the offset of the next directory, which is stored after the directory's entries; 0 after the last
+ * directory. False if it cannot be read. */
 bool ifd_next(const struct ifd *ifd, uint64_t *next);
 
 /* Sets *sub to the directory to which a tag points, such as IFD_EXIF. False if the tag is missing. */
@@ -84,7 +84,7 @@ struct ifd_sink {
     size_t capacity;   /* bytes allocated */
     uint64_t base;     /* even */
     bool big;          /* BigTIFF's layout */
-    bool followed[3];  /* an IFD of EXIF, GPS, interoperability was copied: a second one is not */
+    bool has_sub[3];   /* an EXIF, GPS, interoperability IFD is copied; more of that kind are skipped */
     bool is_damaged;   /* an IFD, or an entry of an IFD that is copied whole, could not be read */
 };
 

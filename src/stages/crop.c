@@ -128,7 +128,7 @@ static enum status run_crop(struct run *run, const void *params, const struct va
 static struct stage_caps crop_caps(const void *params)
 {
     struct stage_caps caps = move_caps(params);
-    caps.moves_reduced = true;
+    caps.returns_reduced = true;
     return caps;
 }
 

@@ -281,7 +281,7 @@ static struct stage_caps resize_caps(const void *params)
     const struct resize_params *resize = params;
     struct stage_caps caps = product_caps(params);
     caps.needs_upright = resize->size.percent == 0;
-    caps.reads_reduced = !resize->full && resize->filter != RESIZE_BOX;
+    caps.accepts_reduced = !resize->full && resize->filter != RESIZE_BOX;
     return caps;
 }
 

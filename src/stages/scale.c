@@ -176,8 +176,8 @@ static struct stage_caps scale_caps(const void *params)
 {
     const struct scale *scale = params;
     struct stage_caps caps = product_caps(params);
-    caps.reads_reduced = !scale->full && scale->antialias && scale->grid == GRID_CENTERS &&
-                         scale->resampler != RESAMPLE_NEAREST && scale->resampler != RESAMPLE_BSPLINE;
+    caps.accepts_reduced = !scale->full && scale->antialias && scale->grid == GRID_CENTERS &&
+                           scale->resampler != RESAMPLE_NEAREST && scale->resampler != RESAMPLE_BSPLINE;
     return caps;
 }
 
