@@ -141,17 +141,14 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     /* Lower slices would need less memory, unless slices are mostly halo. */
     result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice_rows : 0;
 
-    /* Add to the sums over pages. Values of four bytes passed through floats if the input was read as floats,
-     * or if stages do more than move samples. */
+    /* Add to the sums over pages. 32-bit samples are converted to floats in between, unless they are integers
+     * that are only moved. */
     result->pixels += (uint64_t)in.width * (uint64_t)in.height;
     result->output_type = page->out.type;
-    result->conversion_clips =
-        result->conversion_clips || transfer_clips(job->samples, page->out.type, false);
-    result->as_floats =
-        result->as_floats ||
-        (sample_size(page->out.type) == sizeof(float) &&
-         (sample_is_float(page->input_conversion.type) ||
-          !slice_only_moves_samples(plan, &page->input_conversion, &page->output_conversion)));
+    result->conversion_clips |= transfer_clips(job->samples, page->out.type, false);
+    result->as_floats |= sample_size(page->out.type) == sizeof(float) &&
+                         (sample_is_float(page->input_conversion.type) ||
+                          !slice_only_moves_samples(plan, &page->input_conversion, &page->output_conversion));
     if (page->output_conversion.counts_clipping)
         result->clipping.samples +=
             (uint64_t)page->out.width * page->out.height * (uint64_t)(page->out.channels - page->out.alpha);

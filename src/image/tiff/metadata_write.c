@@ -64,8 +64,7 @@ static bool has_tag(const struct metadata *metadata, const struct text_entry *en
     bool has = strcmp(entry->key, XMP_KEY) == 0;
 
     for (int i = 0; i < TIFF_TEXT_TAGS; i++)
-        has = has ||
-              (strcmp(tiff_text_tags[i].key, entry->key) == 0 && tag_fits(&tiff_text_tags[i], entry->value));
+        has |= strcmp(tiff_text_tags[i].key, entry->key) == 0 && tag_fits(&tiff_text_tags[i], entry->value);
     return has && metadata_text(metadata, entry->key) == entry->value; /* the same address */
 }
 
