@@ -20,8 +20,8 @@ static inline float colour_at(PLANES_IN(src), int x, int y, int image, int chann
 }
 
 /* Counts the positions at which three neighbours along x are equal, up to rounding. counts[3 * image + c] is the number for
- * colour c (0 to 2) of an image of the group. columns x rows positions are evenly spaced (sampling_positions.h); only those in rows
- * [range.x, range.y) are tested. `opponent` is 1 if src has opponent colours, else 0.
+ * colour c (0 to 2) of an image of the group. columns x rows positions are evenly spaced (sampling_positions.h); only
+ * positions in rows [range.x, range.y) are tested. `opponent` is 1 if src has opponent colours, else 0.
  *
  * Grid: x counts columns, y rows of positions, z images. */
 NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 range, int channels, int opponent,

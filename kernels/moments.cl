@@ -175,8 +175,8 @@ NOINLINE void moments_run(PLANES_IN(src), PLANES_OUT(suffixes), PLANES_OUT(dst),
                 VSTORE(suffix.mean, suffix_mean + (y - block) * next_suffix);
                 VSTORE(suffix.squares, suffix_squares + (y - block) * next_suffix);
             }
-            /* Runs of n elements from the start of the next block, merged with these. They begin there also if the first
-             * outputs are missing. */
+            /* Runs of n elements from the start of the next block, merged with the suffixes. Runs begin there
+             * also if the first outputs are missing. */
             for (int n = 0; n <= last - block; n++) {
 #if LANES == 16
                 prefetch_element(PLANES_ARG(src), x, block + w - 1 + n + AHEAD, z, window.samples);

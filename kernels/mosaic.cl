@@ -11,7 +11,7 @@
  *   -DVIEW=n  0 magnitude, 1 phase as hue and magnitude as brightness, of the mean of the colours, 2 real, 3 imaginary
  *
  * The brightness of a coefficient z is b(|z|) = sqrt(min(1, gain |z| / m)), with m the largest magnitude of the level's six
- * subbands. That of a real or imaginary part v is 1/2 + b(|v|) / 2 for v >= 0, and 1/2 - b(|v|) / 2 for v < 0.
+ * subbands. A real or imaginary part v has the brightness 1/2 + b(|v|) / 2 for v >= 0, and 1/2 - b(|v|) / 2 for v < 0.
  *
  * Work-items have single samples, as cells begin at any column. Grid: x counts columns of a cell, y rows, z planes. */
 #define LANES 1

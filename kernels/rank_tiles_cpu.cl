@@ -28,7 +28,7 @@ struct ranking {
     int tiles_across, tiles_down; /* tiles of a plane */
 };
 
-/* The blocks of rank_blocks.h, which has filtered those whose values all have 8 bits. */
+/* The blocks of rank_blocks.h, which has filtered all blocks of only 8-bit values. */
 struct blocks {
     int width, height; /* tiles of a block */
     int across, down;  /* blocks of a plane */

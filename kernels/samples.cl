@@ -357,7 +357,7 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
         from_chain(value, conversion, tables);
 #endif
         __global uchar *p = raster + PIXEL_INDEX(raster, to, y, z) * pixel_bytes;
-        /* Scales values of integer types and clamps them. Counts those that are clipped, and finite ones beyond half floats.
+        /* Scales values of integer types and clamps them. Counts clipped values, and finite values beyond half floats.
          * Stores samples by type, or as 32-bit words of a pixel each. */
         const bool is_integer = type != HALF && type != FLOAT;
         const bool as_words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);

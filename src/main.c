@@ -126,8 +126,8 @@ static enum status prepare_process(const struct command *command, const struct j
         status = thread_start(&thread, await_signals, NULL, error);
     if (status == STATUS_OK)
         pthread_detach(thread);
-    /* Only batch_run estimates its work, and then calls device_select_drivers itself. The work of --info
-     * --measure is small, so count it as none. That of --list-devices, --selftest and --warm is unknown. */
+    /* Only batch_run estimates its work, and then calls device_select_drivers itself. --info --measure
+     * has little work, so count it as none. The work of --list-devices, --selftest and --warm is unknown. */
     if (status == STATUS_OK && uses_device && settings->mode != MODE_CONVERT)
         device_select_drivers(settings, list ? &none : NULL);
     return status;

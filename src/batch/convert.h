@@ -6,7 +6,7 @@
 #include "batch/result.h"
 
 /* Returns the conversion of the chain's values to samples of the output. `from` is the input's conversion,
- * `shape` that of the values, and `out` describes the samples. */
+ * `shape` the shape of the values, and `out` describes the samples. */
 struct conversion job_output_conversion(const struct job *job, const struct worker *worker,
                                         const struct conversion *from, const struct shape *shape,
                                         const struct image_info *out);

@@ -92,7 +92,7 @@ enum status job_check_more(const struct job *job, struct error *error)
 enum status job_check_in_place(const struct job *job, const struct worker *worker, struct error *error)
 {
     const struct worker_context *context = worker->context;
-    /* A step that the user did not write is the --mosaic that turns coefficients into a picture. */
+    /* A step more than the user wrote: --mosaic was added to turn the coefficients into a picture. */
     const char *loss =
         job->pyramid && job->chain.count > context->chain->count ? "the coefficients of a transform"
         : job->format->lossy && !reader_format(job->reader)->lossy && !context->settings->lossless
@@ -154,8 +154,8 @@ static enum status job_open_space(struct job *job, const struct settings *settin
         snprintf(job->space_warning, sizeof job->space_warning, "is taken for sRGB, as its %.120s",
                  error->text);
     }
-    /* Without a space the floats of a stack would count as linear light. If its files are integers, they are
-     * sRGB by default. */
+    /* Without a colour space, the float result of a stack counts as linear light. Integer inputs are sRGB by
+     * default. */
     if (is_needed && job->space == NULL && job->merge_step && !sample_is_float(job->samples))
         job->space = colour_space_builtin(info->channels - info->alpha == 1 ? COLOUR_GRAY : COLOUR_SRGB);
     return STATUS_OK;
@@ -298,8 +298,8 @@ void job_note_samples(struct job *job, const struct settings *settings)
     job->high = settings->range.high / unit;
 }
 
-/* Returns the bytes that decoding ahead may use, and compression as many more: each a quarter of the worker's
- * share of --memory-limit. 0 means no limit, so it is at least 1 with a limit. */
+/* Returns the memory limit of decoding ahead in bytes, which is also the limit of compression: a quarter of
+ * the worker's share of --memory-limit, at least 1. 0: no limit. */
 static uint64_t coding_memory(const struct worker *worker)
 {
     return worker->share.memory_limit > 0 ? 1 + worker->share.memory_limit / 4 : 0;
@@ -364,7 +364,7 @@ bool job_is_one_image(const struct job *job)
 static struct shape page_shape(const struct job *job, const struct reader *reader)
 {
     struct shape shape = job->pyramid ? job->pyramid->shape : image_shape(reader_info(reader));
-    if (job->is_stack_result) { /* its floats have the scale of the files */
+    if (job->is_stack_result) { /* floats on the scale of the stack's inputs */
         const struct image_info files = {.type = job->samples};
         shape.full = image_shape(&files).full;
         shape.min_sample = image_shape(&files).min_sample;

@@ -31,7 +31,7 @@ struct progress {
     double last_drawn;    /* time of the last drawing */
 
     /* Bytes of inputs. Files of unknown size count as one byte. */
-    double pending_bytes;   /* of files that are not done, without those with is_expected_done */
+    double pending_bytes;   /* of files that are not done, without is_expected_done */
     double processed_bytes; /* of the rows of pending files that went through the chain */
     double done_bytes;      /* of files that are done */
 

@@ -34,7 +34,7 @@ struct results {
     /* Protected by the worker pool's lock. */
     size_t added, failed;               /* number of results, and of failures among them, without left_out */
     size_t left_out;                    /* number of inputs of a stack that failed and were left out of it */
-    char depth_warnings[WARNINGS_SIZE]; /* those that were printed (result.h), one in each line */
+    char depth_warnings[WARNINGS_SIZE]; /* printed warnings (result.h), one in each line */
     bool is_stopped;                    /* the work ended after a failure that all other files would share */
     const char *report_name;            /* of the file of --report, for messages; NULL without a report */
     int report_file;                    /* descriptor */

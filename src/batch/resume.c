@@ -351,7 +351,7 @@ static bool output_is_done(const struct resume *resume, const char *path)
     return is_done;
 }
 
-/* True if the file is the one of the record: by size, inode and times, or else by size and checksum. Then
+/* True if the file is the recorded one: by size, inode and times, or else by size and checksum. Then
  * updates the state and sets *is_read. */
 static bool state_matches(struct file_state *state, const char *path, const struct stat *info,
                           bool (*crc)(const char *path, uint32_t *sum), bool *is_read)

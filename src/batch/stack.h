@@ -42,7 +42,7 @@ struct stack {
     void *merge;                  /* state of struct merge; NULL before the first picture */
     struct image_info first_info; /* of the first picture; owns its metadata */
     struct job result;            /* the job of the result, whose strings belong to the first input's job;
-                                   * format, samples, low and high are those of the first picture */
+                                   * format, samples, low and high come from the first picture */
     size_t pictures;              /* number of pictures that were added */
 };
 

@@ -49,8 +49,8 @@ struct parser {
     /* The preceding stage or option, if it has no value, but may have one or is a flag; else `what` is "". */
     struct long_option unvalued_option;
 
-    /* A positional argument that is no file and follows an unvalued option, and why it is no value of that
-     * option. NULL: there is none. */
+    /* A positional argument that is not a file and follows an option without a value, and the reason why it
+     * is not a value of the option. NULL: no such argument. */
     const char *stray;
     struct error stray_reason;
 };

@@ -58,7 +58,7 @@ enum status event_log_add(struct event_log *event_log, enum phase phase, const c
 size_t event_log_mark(const struct event_log *event_log);
 
 /* Adds the records before the mark to the timing, and removes them. Their commands must have finished. Fails
- * if one of them failed; the message is of the first, as its failure may have caused the others. */
+ * if a command failed; the message is of the first, as its failure may have caused the others. */
 enum status event_log_collect(struct event_log *event_log, size_t mark, struct error *error);
 
 /* Removes all records without adding them, after a failure. */

@@ -53,7 +53,7 @@ static enum status open_queue(const struct device *device, cl_command_queue *que
                 device->name, cl_error_name(code));
 }
 
-/* Creates the queues; those for copies only if the device has its own memory. */
+/* Creates the queues; queues for copies only if the device has its own memory. */
 static enum status open_queues(struct device *device, struct error *error)
 {
     enum status status = open_queue(device, &device->queue, error);

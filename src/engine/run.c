@@ -127,9 +127,8 @@ bool run_is_cpu(const struct run *run)
 /* True if local memory has room for `bytes` and for the kernel's own tables. */
 static bool fits_local_memory(const struct run *run, size_t bytes)
 {
-    enum {
-        TABLES = 1024
-    }; /* bytes, at least those of `rows` in dtcwt_forward_gpu.cl, dtcwt_inverse_gpu.cl and shrink_gpu.cl */
+    /* Bytes, at least the size of `rows` in dtcwt_forward_gpu.cl, dtcwt_inverse_gpu.cl and shrink_gpu.cl. */
+    enum { TABLES = 1024 };
     return bytes + TABLES <= run->device->local_memory;
 }
 

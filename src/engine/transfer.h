@@ -52,7 +52,7 @@ struct range_text conversion_range(const struct conversion *conversion);
  * amplifies and makes such values. */
 bool transfer_clips(enum sample_type in, enum sample_type out, bool amplifies);
 
-/* Numbers of samples of an output, and of those that cannot hold their values. */
+/* Numbers of samples of an output, and of samples that cannot hold their values. */
 struct clipping {
     uint64_t samples;     /* all samples of the output but alpha; set by batch/result.c */
     uint64_t beyond;      /* clipped to the range of the type */
@@ -85,8 +85,8 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
 extern const struct event_owner UNPACKING, PACKING;
 
 /* unpack_columns enqueues the conversion of samples to all rows of the planes: column `column` of the raster
- * becomes column 0. pack_columns enqueues that of columns.count columns, in all rows of the planes, to
- * samples: from column columns.from of the planes to column columns.to of the raster. The event log counts
+ * becomes column 0. pack_columns enqueues the conversion of columns.count columns, in all rows of the planes,
+ * to samples: from column columns.from of the planes to column columns.to of the raster. The event log counts
  * the time as unpacking and packing, not as time of the calling stage. */
 enum status unpack_columns(struct run *run, const struct raster *raster, int column,
                            const struct planes *planes, struct error *error);

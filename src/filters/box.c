@@ -120,8 +120,8 @@ static int length_pixels(const struct length *length, int whole)
 void box_set_size(const struct box *box, const struct shape *in, struct shape *out)
 {
     if (box->ratio != 0) {
-        /* One side is the picture's: of a part it is the one that the other side fits in, of a canvas the
-         * other way round. */
+        /* One side is the picture's. The other side is at most the picture's for a part, and at least the
+         * picture's for a canvas. */
         const double ratio = box->width.number / box->height.number, width = in->height * ratio;
         const bool keeps_height = box->ratio < 0 ? width < in->width : width > in->width;
         out->width = keeps_height ? round_side(width) : in->width;

@@ -248,8 +248,8 @@ enum status gaussian_grid_add(struct run *run, const void *params, const struct 
     cl_mem table;
     coarse_axes(gaussian, in->shape.width, in->shape.height, run->edge, &x, &y);
 
-    /* Find the grid rows, in whole blocks, whose windows have rows of the part, and those whose windows end
-     * in it. */
+    /* Find the grid rows, in whole blocks, whose windows have rows of the part, and grid rows whose windows
+     * end in it. */
     struct interval touched = {y.reduce.outputs, 0}, complete = touched;
     for (int o = 0; o < y.reduce.outputs; o += PRODUCT_ROWS) {
         const struct interval block = interval_clip((struct interval){o, o + PRODUCT_ROWS}, y.reduce.outputs),

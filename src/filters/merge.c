@@ -205,7 +205,7 @@ static void select_value(double *values, ptrdiff_t count, ptrdiff_t index)
             values[i++] = values[j];
             values[j--] = swapped;
         }
-        /* Values up to j are at most the pivot, those from i on at least; any between equal it. */
+        /* Values up to j are at most the pivot, values from i on at least the pivot; any between equal it. */
         if (index > j && index < i)
             return;
         low = index >= i ? i : low;

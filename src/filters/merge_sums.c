@@ -7,7 +7,7 @@
  *
  * Integers of pictures with a reader are added when the result is read: some rows of all pictures at a time,
  * whose accumulators stay in the cache. For 24 uncompressed TIFFs this takes a third of the time of adding
- * whole pictures to accumulators in memory. Tried and lost: adding four pictures at a time to those. */
+ * whole pictures to accumulators in memory. Tried and lost: adding four pictures at a time. */
 #include "filters/merge.h"
 
 #include "base/threads.h"

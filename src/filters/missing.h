@@ -15,8 +15,8 @@ enum { MISSING_RADIUS = 3 };
 
 /* Sets *has_missing: true if a colour of `image` has missing values, and always on a dry-run device. Waits
  * for the device. Adds the number of missing values in `columns` and `rows`, which leave out the halo, to
- * run->results, for the stage with these params (run_count_missing), but not again those of rows that it
- * counted before (run_uncounted_row). Images of integers are not read. */
+ * run->results, for the stage with these params (run_count_missing). Rows that were counted before are
+ * not counted again (run_uncounted_row). Images of integers are not read. */
 enum status missing_count(struct run *run, const void *params, const struct value *image,
                           struct interval columns, struct interval rows, bool *has_missing,
                           struct error *error);

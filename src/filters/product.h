@@ -21,9 +21,9 @@ struct epilogue {
 
 /* One product.
  *
- * The rasters may be NULL, and are NULL on GPUs. If src.object is NULL, src has only size and rows, and the
- * source is src_raster. Likewise, if dst.object is NULL, the destination is dst_raster. If one product of a
- * stage uses a raster, the others should have it, too: programs with and without rasters differ.
+ * Rasters (interleaved samples, engine/run.h) may be NULL, and are NULL on GPUs. If src.object is NULL, src
+ * has only size and rows, and the source is src_raster; dst likewise. If one product of a stage uses a
+ * raster, the others should have it, too: programs with and without rasters differ.
  *
  * `rows`: rows of dst to compute; all blocks of PRODUCT_ROWS that contain them are computed. Empty: all of
  * dst.

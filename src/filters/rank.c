@@ -29,8 +29,8 @@ static const struct kernel_configs network = {.kernel = "rank_network",
 enum { SEGMENT = 128 };
 
 /* kernels/rank_columns_gpu.cl: work-items of a group, which sorts at most twice as many columns; the largest
- * radius for that; and the least number of output rows of a group, which sorts all its columns for its first
- * row. */
+ * radius that allows this; and the least number of output rows of a group, which sorts all its columns for
+ * the first row. */
 enum { COLUMNS_GROUP = 64, COLUMNS_RADIUS = COLUMNS_GROUP / 2 - 1, COLUMNS_ROWS = 32 };
 
 /* kernels/rank_digits_gpu.cl: work-items of a group, each with 256 bins of 16 bits. Up to DIGITS_FEW samples,

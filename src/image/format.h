@@ -117,8 +117,8 @@ bool format_holds(const struct format *format, const struct capacity *content);
  * them. */
 bool format_holds_coefficients(const struct format *format);
 
-/* Returns the sample type in which samples of `type` are written: the same, or if the format does not hold
- * that, the one that loses least. */
+/* Returns the sample type in which samples of `type` are written: `type` itself, or if the format does not
+ * hold it, the type that loses least. */
 enum sample_type format_sample_type(const struct format *format, enum sample_type type);
 
 /* Warns in `notes`, unless they have a warning, if a file goes on after its end, by that number of bytes. */

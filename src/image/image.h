@@ -53,7 +53,7 @@ struct image_info {
     enum subsampling subsampling;
     bool lossless;         /* a WebP without loss */
     char coding[48];       /* how its samples are coded, for --info: "LZW", "quality 90, 4:2:0"; or "" */
-    const char *checksums; /* names of those that reading verifies: "CRC-32 and Adler-32"; or NULL */
+    const char *checksums; /* verified by reading: "CRC-32 and Adler-32"; NULL: none */
     const char *page_name; /* TIFF's PageName or NULL; not owned */
     struct video video;
     /* Set by reader_reduce; 0: not reduced. One pixel is the mean of `reduction` x `reduction` pixels of the

@@ -90,8 +90,8 @@ static size_t rows_at_once(const struct writer *writer)
     return 1 + ((size_t)64 << 10) / writer_row_size(&writer->options, &writer->info);
 }
 
-/* Packs samples of 0 and 255 to bits. `flip` is 0 for formats in which white is 1, and 255 for those in which
- * black is 1. Returns false if there are other samples. */
+/* Packs samples of 0 and 255 to bits. `flip` is 0 for formats in which white is 1, and 255 for formats in
+ * which black is 1. Returns false if there are other samples. */
 static bool pack_bits(const unsigned char *samples, uint32_t width, unsigned char flip, unsigned char *bits)
 {
     uint64_t difference = 0; /* bits in which samples differ from 0 and 255 */

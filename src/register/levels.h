@@ -110,7 +110,7 @@ void row_filter_free(struct row_filter *filter);
 /* Returns the end of the source rows that output row y needs. */
 int row_filter_end(const struct row_filter *filter, int y);
 
-/* Adds source row y. Call it in the order of rows; those that no output needs may be left out. */
+/* Adds source row y. Call it in the order of rows; rows that no output needs may be left out. */
 void row_filter_add(struct row_filter *filter, int y, const float *values, const float *weights);
 
 /* Computes output row y, after the source rows before row_filter_end(filter, y) were added, and no others. */

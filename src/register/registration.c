@@ -1,6 +1,6 @@
 /* Registration, coarse to fine.
  *
- *     coarsest level    search candidates, refine 64, drop duplicates and those that agree much less
+ *     coarsest level    search candidates, refine 64, drop duplicates and matches that agree much less
  *     next level        refine 8
  *     next level        refine 2
  *     finer levels      refine the best one

@@ -43,7 +43,7 @@ struct warming {
     struct worker worker;
     char kernel[32], reference[32]; /* paths of files in memory: the kernel and the reference picture */
     FILE *out;
-    size_t count, failed; /* number of examples so far, and of those that failed */
+    size_t count, failed; /* number of examples so far, and of failed examples */
 };
 
 /* Returns an 8-bit sample of a smooth texture, which has enough structure for estimates and alignment. */
@@ -227,7 +227,7 @@ static void run_examples(struct warming *warming, const struct stage *stage)
         const double before = builds(&warming->worker).seconds;
         for (int i = 0; i <= KINDS; i++) {
             /* Finally with --linear: the stages then read and write planes instead of samples, so the
-             * programs are those for the middle of a chain. */
+             * programs for the middle of a chain are compiled. */
             settings->linear = linear || i == KINDS;
             settings->environment.slice = 0;
             enum status status = run_example(warming, example->command, &usual_kinds[i % KINDS], &error);

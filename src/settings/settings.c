@@ -164,7 +164,7 @@ static enum status parse_pages(const char *text, void *field, struct error *erro
     static const char form[] = "not a page (1 is the first) or pages such as 2-4, 2- or -4";
     struct word piece;
     long long number[2] = {1, INT_MAX};
-    int count = 0, given = 0; /* number of pieces between dashes, and of those that are not empty */
+    int count = 0, given = 0; /* number of pieces between dashes, and of nonempty pieces */
     char digits[16];
     for (const char *cursor = text; text_next_word(&cursor, '-', &piece); count++) {
         snprintf(digits, sizeof digits, "%.*s", (int)piece.length, piece.start);

@@ -148,7 +148,7 @@ static enum status profile_shape(const void *params, const struct shape *in, str
 }
 
 /* Enqueues the conversion, from planes or a raster to planes or a raster. If there is a raster, the
- * kernel has arguments for a raster and for planes on both sides, and ignores those without memory. */
+ * kernel has arguments for a raster and for planes on both sides, and ignores arguments without memory. */
 static enum status run_profile(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
 {

@@ -134,9 +134,9 @@ static void rotate_direction(const struct rotate *rotate, double *cosine, double
  *     W c + H s <= w,    W s + H c <= h
  *
  * The area W H is largest where both limits are reached (by Cramer's rule, below), unless the picture is so
- * long that only its shorter side is a limit. If that is h, W s = H c = h / 2, as two numbers of a given sum
- * have the largest product if they are equal. This W and H must satisfy the other limit, which becomes
- * h / (2 s c) <= w. */
+ * long that only its shorter side is a limit. If that side is h, W s = H c = h / 2, as two numbers of a given
+ * sum have the largest product if they are equal. This W and H must satisfy the other limit, which
+ * becomes h / (2 s c) <= w. */
 static void largest_inside(double w, double h, double c, double s, double *width, double *height)
 {
     const double determinant = c * c - s * s; /* 0 only at 45 degrees, which the first two cases include */

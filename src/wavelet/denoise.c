@@ -360,9 +360,9 @@ static enum status denoise_slice(struct run *run, const struct denoise *denoise,
     return status;
 }
 
-/* Denoises planes in opponent colours, or in red, green and blue if these are known to be separate. `filled`:
- * the planes before their conversion to these. With quality=high the result becomes the pilot of a second
- * step. */
+/* Denoises planes in opponent colours, or in red, green and blue if the noise is known to be separate.
+ * `filled`: the planes before the conversion of colours. With quality=high the result becomes the pilot of a
+ * second step. */
 static enum status denoise_planes(struct run *run, const struct denoise *denoise, bool known,
                                   const struct tile *tile, const struct value *filled,
                                   const struct value *image, struct image_noise *images, struct value *out,

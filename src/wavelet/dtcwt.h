@@ -10,7 +10,7 @@
  * after L levels has DC gain 2^(L-1). White noise of standard deviation s has RMS |z| of about s / sqrt(2).
  *
  * Functions enqueue kernels and do not wait. The caller owns the planes of its values; on failure it releases
- * those that are allocated. */
+ * the planes that are allocated. */
 #ifndef CLIMG_WAVELET_DTCWT_H
 #define CLIMG_WAVELET_DTCWT_H
 

@@ -4,8 +4,8 @@
  *     pass 2, some rows        rows of each picture ─▶ fine levels ─▶ sums ┬─▶ inverse ─▶ rows of the result
  *                                                          merged lowpass ─┘
  *
- * One estimate of the noise is used for all pictures, as different ones would favour one picture. It is that
- * of the picture with the least detail, as texture looks like noise.
+ * One estimate of the noise is used for all pictures, as different ones would favour one picture. The
+ * picture with the least detail is measured, as texture looks like noise.
  *
  * Figures are the mean PSNR of 15 stacks of seven pictures, blurred by up to 8 pixels, without noise and with
  * noise of 3 counts. Tried and lost:

@@ -1,14 +1,14 @@
 /* Merges pictures of different focus into one that is sharp everywhere, by the dual-tree transform.
  *
- *     sum of w z / sum of w,   w = exp(E / 3 s^2)
+ *     sum of w z / sum of w,   w = exp(E / (3 s^2))
  *
- * z are the coefficients of all pictures at one place, level and orientation. E is their energy, |z|^2 of the
- * brightness, plus the mean energy of all orientations, averaged over 3x3 with the weights 1 5 1; s is the
- * noise of the level (wavelet/noise.h), as the standard deviation of white noise; if it was estimated, half
- * an 8-bit count is subtracted. So without noise only the sharpest picture counts, and areas of noise alone
- * are averaged. All channels have the weights of the brightness. On levels 2 and 3, E also has the energies
- * of the finer level, of the 2x2 children of the same orientation. Levels above 4 and the lowpass have the
- * mean energy of level 4. So coarse levels follow the finer detail.
+ * z are the coefficients of all pictures at one place, level and orientation. E is the energy |z|^2 of the
+ * brightness plus the mean energy of all orientations, averaged over 3x3 with the weights 1 5 1. s is the
+ * standard deviation of the level's noise (wavelet/noise.h). An estimated s is reduced: s^2 by the square
+ * of half an 8-bit count. So without noise only the sharpest picture counts, and areas of noise alone are
+ * averaged. All channels have the weights of the brightness. On levels 2 and 3, E also has the energies of
+ * the finer level, of the 2x2 children of the same orientation. Levels above 4 and the lowpass have the mean
+ * energy of level 4. So coarse levels follow the finer detail.
  *
  * A. Forster et al., "Complex wavelets for extended depth-of-field", Microscopy Research and Technique 65
  * (2004), took the coefficient with the largest energy. docs/stacking.md compares methods. */

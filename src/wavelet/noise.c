@@ -35,7 +35,7 @@ enum {
 enum {
     ROW_SIGMA,    /* standard deviation of white noise that is as strong there; full scale is 1 / unit */
     ROW_SHARE,    /* factor of the parents' energy: 1, or less if their noise is stronger */
-    ROW_SUBTRACT, /* 1 / unit^2: the noise is subtracted from the neighbours' energy, 0: it is not */
+    ROW_SUBTRACT, /* 1 / unit^2: subtract the noise from the neighbours' energy; 0: do not subtract */
     ROW_GUIDE,    /* factor of the energy of brightness, which is added to a colour difference's */
     ROW_MEAN,     /* factor of the sum of the 25 neighbours' energies, in unit^4 */
     NOISE_ROWS
@@ -74,8 +74,8 @@ cl_int noise_level_offset(const struct noise *noise, int level)
 /* Returns the noise (standard deviation) of a channel at frequency k of a block of 8 x 8 cosines, which is
  * k / 16 cycles per sample.
  *
- * OCTAVE: the level that contains the frequency; level l contains those from 2^-(l+1) to 2^-l. White noise is
- * the noise of this level.
+ * OCTAVE: the level that contains the frequency; level l contains the frequencies from 2^-(l+1) to
+ * 2^-l. White noise is the noise of this level.
  *
  * LEVEL: estimated noise can be four times as strong on the next level. So it is interpolated between the
  * middles of the levels, 2^(0.5 - (l+1)): frequency k is at level 3.5 - log2(k), at least 1. This gains 0.08

@@ -66,9 +66,9 @@ void noise_white(const struct shape *shape, double sigma, struct image_noise *im
 /* Returns the number of counters for a pyramid of this shape. */
 size_t noise_counters(const struct shape *shape);
 
-/* Returns the rows of a pyramid to compute for rows `part` of the image: those of the coarsest lowpass that
- * belong to the part, and all finer rows that these need. `counts`: also the rows of subbands that counting
- * the part's energies takes; otherwise subbands have one row, as planes cannot be empty. */
+/* Returns the rows of a pyramid to compute for rows `part` of the image: the rows of the coarsest lowpass
+ * that belong to the part, and all finer rows that they need. `counts`: also the rows of subbands that
+ * counting the part's energies takes; otherwise subbands have one row, as planes cannot be empty. */
 struct dtcwt_rows noise_part_rows(const struct shape *pyramid, struct interval part, bool counts);
 
 /* Counts the energies at the positions in rows `own` of a level. `subbands` has at least these rows and three

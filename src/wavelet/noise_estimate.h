@@ -39,10 +39,10 @@ int noise_places(int n);
  * the bins, or the first plane's noise and coarsest detail are less than some tenths of an 8-bit count. */
 bool noise_is_off_scale(const struct shape *shape, const struct energy_quantiles *counts);
 
-/* Estimates the noise of an image. The noise of three colours is that of opponent colours; or, if the noise
- * of red, green and blue differs too much or one or two of them are constant, that of red, green and blue
- * (is_separate). `counts` points to the image's first plane on level 1, `tones` to its first tone; of both,
- * CLASSES structs each: class 0, then both classes. `tones` is not read unless there are three colours. */
+/* Estimates the noise of an image. Three colours are measured as opponent colours; or as red, green and blue
+ * (is_separate) if their noise differs too much or one or two of them are constant. `counts` points to the
+ * image's first plane on level 1, `tones` to its first tone; of both, CLASSES structs each: class 0, then
+ * both classes. `tones` is not read unless there are three colours. */
 struct image_noise noise_estimate(const struct shape *shape, const struct energy_quantiles *counts,
                                   const struct energy_quantiles *tones);
 

@@ -216,8 +216,8 @@ enum status shrink_pyramid(struct run *run, double sigma, const struct value *in
     if (images && !isnan(sigma)) {
         noise_white(&in->shape, sigma, images);
     } else if (images) {
-        /* There is no image in which clipped and constant pixels could be found, so all coefficients but
-         * those that are 0 count. */
+        /* There is no image in which clipped and constant pixels could be found, so all coefficients
+         * that are not 0 count. */
         status = run_counters(run, noise_counters(&in->shape), &counters, error);
         for (int level = 1; status == STATUS_OK && level <= in->shape.levels; level++)
             status = noise_count(run, &in->shape, counters, level, &in->planes[level], false, NULL, NULL,

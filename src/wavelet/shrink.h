@@ -33,8 +33,8 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float d
                              const struct image_noise *images, bool separate, const struct planes *src,
                              const struct planes *dst, struct error *error);
 
-/* Extends the subband rows of each level to those that shrinking reads: two more on each side, and the
- * parents of the finer level's rows. */
+/* Extends the subband rows of each level to all that shrinking reads: two more on each side, and the parents
+ * of the finer level's rows. */
 void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows);
 
 /* Parses a noise level for an OPTION_CUSTOM: 0 to 255 (8-bit counts), or "auto", which becomes NAN. `field`

@@ -80,8 +80,8 @@ enum status jpeg_session_run(struct jpeg_session *session, jpeg_step step, void 
  * session->error. */
 _Noreturn void jpeg_session_fail(struct jpeg_session *session);
 
-/* Only in a step: reads the next byte of the file, 0 to 255. After the end of the file, returns the two bytes
- * of an end marker in turns. */
+/* Only in a step: reads the next byte of the file, 0 to 255. After the end of the file, returns 0xff and
+ * 0xd9, an end marker, alternately. */
 int jpeg_session_read_byte(struct jpeg_session *session);
 
 /* STATUS_FAILED if the file ended too early and not all pixels are decoded. libjpeg itself fails only if it
@@ -99,9 +99,9 @@ void jpeg_session_warn_missing_end(const struct jpeg_session *session, struct me
  * libjpeg's quality, 1 to 100, scales two quantisation tables of ITU-T T.81, annex K.1. A file contains only
  * the scaled tables, from which the quality is estimated. */
 
-/* After the header was read: returns the quality whose table for luma (component 0) or chroma (1) has the sum
- * nearest to the sum of the file's table. If several are equally near: `preferred` if it is one of them, else
- * the lowest, or the highest if `preferred` is 0. Returns 0 if the component has no table. */
+/* After the header was read: estimates the quality of luma (component 0) or chroma (1), by the sum of the
+ * file's quantisation table. If several qualities have the nearest sum, returns `preferred` if it is among
+ * them, else the lowest, or the highest if `preferred` is 0. Returns 0 if the component has no table. */
 int jpeg_quality_estimate(const struct jpeg_decompress_struct *in, int component, int preferred);
 
 /* After the header was read: returns the chroma subsampling; SUBSAMPLING_UNKNOWN for gray, and for ratios
@@ -204,10 +204,10 @@ struct jpeg_reader {
     struct jpeg_segments segments;
 };
 
-/* After `session`, the reader's or another one of its file, has read the first picture: searches the bytes
- * after the end marker for companions, and warns in the reader's `trailing` of those that the header does not
- * announce. Reads up to JPEG_BUFFER_SIZE bytes of a regular file, but of a pipe only those that are in the
- * buffer, as its writer may keep it open. */
+/* Searches the bytes after the end marker for companions, and warns in the reader's `trailing` of companions
+ * that the header does not announce. `session` has read the first picture of the reader's file. Reads up to
+ * JPEG_BUFFER_SIZE bytes of a regular file. Of a pipe it uses only the bytes in the buffer, as the writing
+ * process may keep the pipe open. */
 void jpeg_check_companions(struct jpeg_session *session, struct jpeg_reader *reader);
 
 extern const struct reader_class jpeg_reader_class;

@@ -1,10 +1,11 @@
 /* Runs libjpeg in steps that return a status: its error handler leaves a step by longjmp.
  *
- *     bytes that the caller has read ─▶ libjpeg, then file ─▶ buffer ─▶ libjpeg ─▶ file of the output
+ *     read     bytes of the caller, then file ─▶ buffer ─▶ libjpeg ─▶ rows
+ *     write    rows ─▶ libjpeg ─▶ file
  *
  * libjpeg replaces pixels of damaged data by gray and prints a warning. Here such a warning is an error;
- * those that cost no pixel are ignored. If the file ends early, libjpeg receives an end marker (EOI), as all
- * pixels may have been decoded. jpeg_session_check_end fails if they were not.
+ * warnings that cost no pixel are ignored. If the file ends early, libjpeg receives an end marker (EOI), as
+ * all pixels may have been decoded. jpeg_session_check_end fails if they were not.
  *
  * Callbacks have the names of libjpeg's members (libjpeg.txt), and run inside a step. */
 #include "image/jpeg/jpeg.h"
@@ -218,7 +219,7 @@ static enum status create_object(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* Sets the callbacks of errors and progress, then creates libjpeg's object in a step of its own. */
+/* Sets the callbacks of errors and progress, then creates libjpeg's object in a separate step. */
 static enum status open_session(struct jpeg_session *session, struct error *error)
 {
     session->jpeg.common.err = jpeg_std_error(&session->errors); /* jpeg_create_... keeps both members */

@@ -255,8 +255,8 @@ enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct
  * f/2.8, ISO 400, 50 mm". The text may have control characters. */
 void exif_describe(const struct blob *exif, char *text, size_t size);
 
-/* ---------------- parts of metadata_update, private to src/image/metadata. Those that get the metadata add
- * what they remove to left_out. */
+/* ---------------- parts of metadata_update, private to src/image/metadata. Functions with an argument
+ * `metadata` add what they remove to left_out. */
 
 /* For changes that move pixels: sets width, height and resolutions in EXIF, and drops the position of the
  * subject. */

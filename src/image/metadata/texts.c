@@ -1,6 +1,6 @@
 /* Texts with properties of the picture: descriptions by ImageJ, tifffile and OME, items of GDAL, and texts in
- * which ImageMagick repeats EXIF. Those that are not true of the output are dropped; of ImageJ's description,
- * only lines. */
+ * which ImageMagick repeats EXIF. Texts that are not true of the output are dropped; of ImageJ's
+ * description, only lines. */
 #include "image/metadata/metadata.h"
 
 #include "base/text.h"

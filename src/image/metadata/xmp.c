@@ -101,7 +101,7 @@ static bool cut_properties(char *xmp, const char *prefix, const char *name)
 {
     const bool is_pattern = name[strlen(name) - 1] == '*';
     const size_t name_length = strlen(name) - is_pattern, prefix_length = strlen(prefix);
-    /* Bytes before `to` are final; those from `from` on are moved there; `at` finds colons. */
+    /* Bytes before `to` are final; bytes from `from` on are moved there; `at` finds colons. */
     char *to = xmp, *from = xmp, *at = xmp;
     while ((at = strchr(at, ':')) != NULL) {
         const bool has_room = (size_t)(at - from) > prefix_length;

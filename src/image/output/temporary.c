@@ -126,8 +126,8 @@ static int slot_create_file(struct slot *slot, const char *target, int number, i
     return descriptor;
 }
 
-/* Registers temporary_remove_all for exit(), which a library may call. Handlers run in reverse order: those
- * of drivers, which are loaded before the first output is opened, run later. */
+/* Registers temporary_remove_all for exit(), which a library may call. Handlers run in reverse order:
+ * handlers of drivers, which are loaded before the first output is opened, run later. */
 static void abandon_at_exit(void)
 {
     atexit(temporary_remove_all);

@@ -1,8 +1,8 @@
 /* Parses the chunks before the pixels, with one function for each type.
  *
  * libpng checks the CRCs and passes the chunks to on_chunk (png_set_read_user_chunk_fn). Its getters are not
- * used: libpng would derive some chunks from others and drop those that contradict each other, each of its
- * versions in another way. */
+ * used: libpng would derive some chunks from others and drop chunks that contradict each other, and its
+ * versions differ in this. */
 #include "base/text.h"
 #include "image/ifd.h"
 #include "image/inflate.h"

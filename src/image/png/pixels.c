@@ -32,7 +32,7 @@ struct png_pixels {
     unsigned char *rows; /* filtered rows, each after the number of its filter */
     uint32_t capacity;   /* of `rows`, in rows */
     uint32_t rows_ready; /* number of rows in `rows` */
-    uint32_t rows_used;  /* number of those that were returned */
+    uint32_t rows_used;  /* number of rows that were returned */
     uint32_t inflated;   /* rows of the image that were inflated so far */
     /* Copy of the last row that was returned, in the file's byte order; zeros before the first row. */
     unsigned char *above;

@@ -1,5 +1,5 @@
 /* Reads PNGs. libpng reads the chunks before the pixels. pixels.c decodes the pixels, but libpng decodes
- * those that need conversion or are interlaced.
+ * pixels that need conversion or are interlaced.
  *
  * An interlaced image is decoded whole before its first row is returned. Chunks after the pixels are checked,
  * but not parsed: they are reported as left out. */

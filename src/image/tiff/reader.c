@@ -220,8 +220,8 @@ static enum status check_stack(const struct tiff_reader *reader, struct error *e
 }
 
 /* True if Photoshop's ImageSourceData has layers. After a text it has blocks of a signature, a key and a size
- * in the file's byte order, and data that are padded to a multiple of 4 bytes. Those of layers begin with
- * their number. */
+ * in the file's byte order, and data that are padded to a multiple of 4 bytes. The data of layers begin with
+ * the number of layers. */
 static bool has_layers(const struct ifd *ifd)
 {
     const uint32_t signature = 0x3842494d /* 8BIM */;

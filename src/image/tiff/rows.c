@@ -361,8 +361,8 @@ static enum status fetch_from_slots(struct tiff_rows *rows, uint32_t first, uint
     const size_t row = rows->layout->row_size;
     struct ordered *strips = &rows->strips;
 
-    /* After tiff_rows_skip, strips before the first row are not needed: wait for those that were submitted,
-     * and submit no others. Then continue with the strip of the first row. */
+    /* After tiff_rows_skip, strips before the first row are not needed: wait for the submitted ones, and
+     * submit no others. Then continue with the strip of the first row. */
     const size_t number = first / rows->size.height;
     while (strips->released < strips->submitted && strips->released < number) {
         ordered_oldest(strips);

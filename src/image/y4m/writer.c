@@ -108,7 +108,7 @@ static enum status begin_stream(struct y4m_writer *writer, const struct image_in
 }
 
 /* Fails if the page does not fit the stream. If luma had an odd size, enlarged chroma may have more samples
- * than the enlarged luma needs: those at the right and bottom are not written. */
+ * than the enlarged luma needs: samples at the right and bottom are not written. */
 static enum status y4m_check_page(const struct y4m_writer *writer, const struct image_info *info,
                                   struct error *error)
 {
