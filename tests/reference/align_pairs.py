@@ -99,7 +99,7 @@ def draw_shift(rng, side, covered):
 
 
 def draw_matrix(rng, side, model, turn, covered):
-    """From places (x, y) of the reference to those of the other window, as --warp takes it."""
+    """Matrix from positions (x, y) of the reference to positions of the other window, as --warp takes it."""
     middle = (side - 1) / 2
     angle = 0 if model == "shift" else np.radians(turn + rng.uniform(-10, 10))
     size = rng.uniform(0.9, 1.1) if model in ("similarity", "affine") else 1

@@ -281,7 +281,7 @@ def folders_without_case(tmp_path):
 
 @pytest.fixture
 def open_folder():
-    """A folder that another user may use, which those of pytest are not."""
+    """A folder that another user may use, unlike pytest's folders."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="climg-test-"))
     yield folder
     for path in folder.rglob("*"):

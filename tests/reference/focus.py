@@ -69,7 +69,7 @@ def followed(energy, finer):
 
 def merged(pictures, noise, levels=None):
     """Returns the weighted mean of subbands, exp(energy / 3 noise^2), and of lowpasses. Energies include the mean of all orientations.
-    Levels 2 and 3, unless they are the last, follow the finer ones; from level 5 on energies are those of level 4.
+    Levels 2 and 3, unless they are the last, follow the finer ones; from level 5 on they have the energies of level 4.
     The last channel of two or four is alpha."""
     height, width, channels = pictures[0].shape
     levels, colours = levels or levels_of(height, width), 3 if channels > 2 else 1

@@ -180,7 +180,7 @@ def examples(stage):
 
 
 def with_value(chain, stage, value):
-    """The chain with `value` appended to that of the stage."""
+    """The chain with `value` appended to the stage's value."""
     at = next(i for i, word in enumerate(chain) if word.split("=")[0] == f"--{stage}")
     words = list(chain)
     if "=" in words[at]:
@@ -200,7 +200,7 @@ def is_valid(chain):
 @functools.cache
 def stage_chains():
     """pytest parameters, chains that show every stage: its examples, and one of them with each word of each key. A
-    new stage is among them. They may read samples/NAME. Those with --stack, which make one file of all inputs, are left out."""
+    new stage is among them. They may read samples/NAME. Examples with --stack, which make one file of all inputs, are left out."""
     chains = []
     for stage, text in stages().items():
         shown = [shlex.split(example)[2:-1] for example in examples(stage)]

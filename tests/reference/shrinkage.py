@@ -17,7 +17,7 @@ MODELS = pathlib.Path(__file__).parents[2] / "src/wavelet/noise_model.h"
 SHIFTS = {"near_sym_a": np.zeros(3), "near_sym_b": [0.032, 0.009, -0.004], "legall": [0.498, 0.063, -0.012],
           "antonini": [0.037, 0.012, -0.001]}
 SHARES = (0.05, 0.5, 0.85)
-# Colour pictures with found noise: factors of the noise, and the weight of the energies of brightness in those of colour differences.
+# Colour pictures with found noise: factors of the noise, and the weight of energies of brightness in energies of colour differences.
 BRIGHTNESS_FACTOR, COLOUR_FACTOR, GUIDE = 1.28, 1.42, 0.04
 TONES, PLACES, LEAST, FIRST_BIN, BINS = 8, 64, (0.1 / 255)**2 / 4, (127 - 32) * 8, 768
 
@@ -72,7 +72,7 @@ def shrink(pyramid, sigma, found=False, first=None):
 
 
 def factor_at(brightness, curve):
-    """Factors of the noise, from those in the middle of eight ranges of brightness."""
+    """Factors of the noise, from the factors in the middle of eight ranges of brightness."""
     return np.interp(brightness, (np.arange(TONES) + 0.5) / TONES, curve)
 
 
@@ -187,7 +187,7 @@ def windows(plane, side):
 
 
 def live_energies(bands, cells, every):
-    """The mean energies of 7x7 neighbours that are live, and how many are. cells None: those that are not 0 are live."""
+    """The mean energies of live 7x7 neighbours, and their number. cells None: neighbours that are not 0 are live."""
     height, width = bands.shape[:2]
     where = np.ix_(places(height)[::every], places(width)[::every])
     energy = np.pad(np.abs(bands)**2, ((3, 3), (3, 3), (0, 0)), mode="symmetric")

@@ -43,7 +43,7 @@ static struct msghdr message_of(struct iovec *header, union attachment *attachme
 
 static int (*climg_main)(int, char **, char **);
 
-/* Receives a command, makes its streams, folder and environment those of this process, and runs climg. */
+/* Receives a command, applies its streams, folder and environment to this process, and runs climg. */
 static int run_command(int caller)
 {
     struct header header;

@@ -75,7 +75,7 @@ def test_edge_index():
 
 @pytest.mark.parametrize("edge", list(reference.EDGES))
 def test_edges_agree_with_scipy(rng, edge):
-    """The border rule of scale_matrix against that of the scipy filters, far beyond the border."""
+    """Compares the border rule of scale_matrix with the scipy filters, far beyond the border."""
     image = plane(rng, 5, 3)
     taps = np.outer([0, 0, 0, 0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0])  # reaches 1 down, 2 right
     shifted = reference.convolve(image, taps, edge=edge)

@@ -93,7 +93,7 @@ static bool contains(const struct range *range, const void *address)
     return !atomic_load(&over) && (uintptr_t)address >= range->begin && (uintptr_t)address < range->end;
 }
 
-/* The first object is the program itself; of the others those that decode and encode images count. */
+/* The first object is the program itself; of the others only libraries that decode or encode images count. */
 static int note_object(struct dl_phdr_info *info, size_t size, void *context)
 {
     static const char *const names[] = {"libpng",  "libtiff", "libz.",   "libisal", "libjansson",
@@ -203,7 +203,7 @@ __attribute__((constructor)) static void begin(void)
         watch_libraries();
 }
 
-/* Returns this call's number among those that FAIL_STACK selects; 0 if it is not one of them. */
+/* Returns this call's number among the calls that FAIL_STACK selects; 0 if it is not selected. */
 static uint_fast64_t number_with_stack(void)
 {
     if (fail_always && atomic_load(&met) >= fail_at)

@@ -50,7 +50,7 @@ static void ask(int device_class)
     free(said);
 }
 
-/* The names under which a kernel is launched: its own, or those that its file defines as it. */
+/* The names under which a kernel is launched: its own, or other names that its file defines for it. */
 static int check_kernel(const char *text, const char *name)
 {
     char define[2 * NAME_SIZE], other[NAME_SIZE];

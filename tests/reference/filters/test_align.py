@@ -1,4 +1,4 @@
-"""--align: pairs whose matrix is known (align_pairs.py), and what becomes of those that do not belong together."""
+"""--align: pairs whose matrix is known (align_pairs.py), and pairs that do not match."""
 
 import json
 import re
@@ -111,7 +111,7 @@ def test_bad_matrix_files(tmp_path, content, message):
 
 
 def test_others_fail(tmp_path, rng):
-    """Alone, and in a batch, where those that belong to the reference are done; nothing is left of the others."""
+    """Alone, and in a batch, which writes only the pictures that match the reference and leaves no other files."""
     expected, other, _ = align_pairs.pair(rng, align_pairs.picture(align_pairs.leaves, rng, SIDE), 0)
     stranger = align_pairs.picture(align_pairs.leaves, rng, SIDE)[:SIDE, :SIDE]
     for name, plane in (("reference", expected), ("other", other), ("stranger", stranger), ("flat", np.full((50, 40), 77))):

@@ -210,7 +210,7 @@ def color_around(tmp_path, samples, chain, *words):
 
 @pytest.mark.parametrize("chain", [[], ["--invert"], ["--extend", "20x20"], ["--stack", "mean"]])
 def test_linear_light_of_other_curves(tmp_path, rng, chain):
-    """The colour is the one that stands in the file, whatever its curve. Gray is that of --gray: the luminance."""
+    """The colour is the one that stands in the file, whatever its curve. Gray is the luminance, as --gray computes it."""
     words = ["--extend", "30x30,color=#ff8001"]
     assert np.array_equal(color_around(tmp_path, draw_samples(rng, 9, 7, 3, "uint8"), chain, *words), [255, 128, 1])
     light = (np.array([255, 128, 1]) / 255) ** 1.8 @ LUMINANCE

@@ -82,7 +82,7 @@ def test_sharp_picture_is_found(tmp_path, rng, kind, noise, least):
 
 
 def test_order_does_not_matter(tmp_path, rng):
-    """Climg compared with itself: the noise is that of the picture with the least detail, wherever it is. The texture of others looks
+    """Climg compared with itself: the noise is estimated from the picture with the least detail, wherever it is. The texture of others looks
     like noise, so that the result would be blurred."""
     sharp = 0.5 + 0.02 * rng.normal(size=(128, 128, 3))
     left = np.arange(128)[:, None] < 64
@@ -97,7 +97,7 @@ def test_order_does_not_matter(tmp_path, rng):
 
 
 def test_brightness_is_made_alike(tmp_path, rng):
-    """Pictures of a flickering light are merged like those of a steady one, and the result has their mean brightness. A picture
+    """Pictures of a flickering light are merged like pictures of a steady one, and the result has their mean brightness. A picture
     that is darker by far keeps its values."""
     sharp = 0.1 + 0.6 * np.stack([align_pairs.picture(align_pairs.mixed, rng, 128)] * 3, axis=2) / 255
     pictures = np.stack(list(blurred(rng, sharp, 5, 0)))
@@ -200,7 +200,7 @@ def test_an_infinite_sample_does_not_count(tmp_path, rng):
 
 @pytest.mark.parametrize("words", ["focus", "focus,noise=0"])
 def test_huge_floats(tmp_path, rng, words):
-    """Their squares are larger than floats can be; the result is as sharp as that of usual values."""
+    """Their squares are larger than floats can be; the result is as sharp as with usual values."""
     sharp = align_pairs.picture(align_pairs.texture, rng, 96)[..., None] / 255
     pictures = np.stack(list(blurred(rng, sharp, 4, 0)))
     results = []

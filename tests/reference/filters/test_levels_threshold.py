@@ -124,7 +124,7 @@ def groups_of(samples, each):
 
 
 def fineness_of(samples):
-    """Distances are those from a sample of the first row, or from 0 if that is transparent."""
+    """Distances are measured from a sample of the first row, or from 0 if that sample is transparent."""
     colours, there = seen(samples)
     is_float = np.issubdtype(samples.dtype, np.floating) and there.any()
     values = colours[there].astype(float)
@@ -161,7 +161,7 @@ def test_autocontrast(tmp_path, rng, cutoff):
 
 
 def test_nothing_to_stretch(tmp_path, rng):
-    """Pictures of one value, and those in which all is transparent, stay."""
+    """Pictures of one value, and fully transparent pictures, do not change."""
     for dtype, value in (("uint8", 77), ("uint16", 65535), ("float32", 0.3)):
         samples = np.full((20, 30, 3), value, dtype)
         assert np.array_equal(result(tmp_path, rng, samples, "--levels", "auto")[0], samples)

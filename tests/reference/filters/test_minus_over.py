@@ -126,7 +126,7 @@ def test_flat_of_floats(tmp_path, rng):
 
 @pytest.mark.parametrize("chain, expected", [(["--denoise=10"], 0.4), (["--background", "10,method=divide"], 0.5)])
 def test_missing_values_of_a_dark_frame(tmp_path, chain, expected):
-    """They make pixels of integers missing, and stages after it leave these out as they leave out those of floats."""
+    """They make pixels of integers missing, and stages after it leave these out like missing pixels of floats."""
     dark = np.zeros((40, 50, 1), np.float32)
     dark[7, 9], dark[30, 41] = np.nan, np.inf
     harness.write_tiff(tmp_path / "in.tif", np.full((40, 50, 3), 102, np.uint8))

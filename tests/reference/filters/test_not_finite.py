@@ -99,7 +99,7 @@ def spoil(rng, picture, colours):
 
 
 def filled(spoilt):
-    """Missing values are the mean of those in 7x7, or 0."""
+    """Missing values become the mean of the valid values in 7x7, or 0."""
     result = spoilt.copy()
     for y, x, c in np.argwhere(~np.isfinite(spoilt)):
         around = spoilt[max(y - 3, 0):y + 4, max(x - 3, 0):x + 4, c]

@@ -183,7 +183,7 @@ def test_pages(tmp_path, rng):
 
 @pytest.mark.parametrize("method", ["mean", "median"])
 def test_edges(tmp_path, rng, method):
-    """What no picture covers is transparent or cut off; each pixel is merged from those that cover it."""
+    """What no picture covers is transparent or cut off; each pixel is merged from the pictures that cover it."""
     samples, _ = make_pictures(rng, 3, 30, 40, 4, np.dtype("uint8"))
     samples[..., -1] = 0
     for i in range(3):
@@ -235,7 +235,7 @@ def test_aligned_series(tmp_path, rng, reference, motion):
 
 
 def test_drift_of_another_channel(tmp_path, rng):
-    """--warp @FILE moves the inputs of another stack as --align did those of the first; what was left out stays out."""
+    """--warp @FILE moves the inputs of another stack as --align moved the first stack; what was left out stays out."""
     light = scene(rng, 120, 140)
     y, x = np.mgrid[:120, :140].astype(float)
     for name in ("a", "b"):

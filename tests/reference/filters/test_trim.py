@@ -86,7 +86,7 @@ def test_in_the_middle_of_a_chain(tmp_path, rng):
 
 
 def test_sample_values_and_orientation(tmp_path):
-    """A tolerance without percent counts samples of the input, whatever the output has; positions are those of the picture as it is seen."""
+    """A tolerance without percent counts samples of the input, whatever the output has; positions refer to the picture as it is seen."""
     samples = np.full((30, 50, 1), 100, np.uint8)
     samples[10:20, 5:45], samples[12:15, 20:30] = 109, 200
     harness.write_tiff(tmp_path / "in.tif", samples)

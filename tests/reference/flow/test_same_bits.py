@@ -1,4 +1,4 @@
-"""Invariance: climg gives the same bits in every kernel variant, memory and slice, and those that it gave elsewhere (sums.txt)."""
+"""Invariance: climg gives the same bits in every kernel variant, memory and slice, and the bits of other machines (sums.txt)."""
 
 import os
 import random

@@ -9,7 +9,7 @@ import tifffile
 import harness
 from harness import Shape
 
-# In addition to those of test_matrix.py.
+# In addition to the chains of test_matrix.py.
 CHAINS = (["--blur", "2.5"], ["--convolve", "1 2 3 4 / 1 0 1 0 5"], ["--scale", "1/4"],
           ["--scale", "4,grid=corners"], ["--scale", "1/4,grid=corners"],
           ["--scale", "1/8,grid=corners,filter=bilinear,antialias=no"],
@@ -187,7 +187,7 @@ def test_whole_images_stay_whole(tmp_path, rng, chain):
 @pytest.mark.parametrize("chain", [["--denoise=auto,levels=3"], ["--wavelet=3", "--shrink", "--inverse-wavelet"],
                                    ["--wavelet=1", "--inverse-wavelet"]], ids=harness.chain_id)
 def test_rows_that_nobody_wants(tmp_path, rng, chain):
-    """--scale without antialiasing leaves the last rows out; the noise is still that of the whole image."""
+    """--scale without antialiasing leaves the last rows out; the noise is still measured in the whole image."""
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(40, 79, 3, "float32")))
     scale, env = ["--scale", "1/32,antialias=no,filter=nearest"], {"CLIMG_POISON": "1"}
     harness.run("in.tif", *chain, *scale, "once.tif", cwd=tmp_path, env=env)

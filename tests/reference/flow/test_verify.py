@@ -109,7 +109,7 @@ def test_every_slice_is_verified(folder, rng, wrong_sample):
            "WRONG_ROWS": str(rows), "WRONG_CHANNELS": "1", "WRONG_BYTES": "1"}
     launches = count_launches(folder, env, ["--blur", "2"], "out.png")
     assert launches > 3
-    for at in range(2 * launches):  # those of the second computation, too
+    for at in range(2 * launches):  # launches of the second computation, too
         check_found(folder, {**env, "WRONG": "raster", "WRONG_AT": str(at)}, ["--blur", "2"], "out.png")
 
 

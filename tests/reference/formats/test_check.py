@@ -51,7 +51,7 @@ def zlib_accepts(data, flipped):
 
 
 def check_flips(folder, name, data, places, harmless=None):
-    """Flips a bit in each of some copies. All are named but those that `harmless` excuses."""
+    """Flips a bit in each of some copies. All are reported, except where `harmless` excuses a change."""
     chance = random.Random(str(generator("flips", name).integers(1 << 30)))
     stem, suffix = name.split(".")
     (folder / "in").mkdir()

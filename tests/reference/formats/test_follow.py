@@ -117,7 +117,7 @@ COMMENT = "<!-- Warning: this comment is an OME-XML metadata block, which contai
     ([], True), (["--blur", "1"], True), (["--scale", "1/2"], False), (["--rotate", "90"], False), (["--resize", "30x30,fit=cover"], False),
     (["--depth", "16"], False), (["--page", "1"], False), (["--wavelet=1", "--mosaic"], False)], ids=str)
 def test_ome(tmp_path, rng, comment, options, stays):
-    """Its sizes, types and numbers of pages are those of the file, or it is dropped. Bio-Formats has a comment before the root."""
+    """Its sizes, types and numbers of pages match the file, or it is dropped. Bio-Formats has a comment before the root."""
     stack = noise(rng, 3, 40, 60)
     tifffile.imwrite(tmp_path / "plain.ome.tif", stack, photometric="minisblack", ome=True, metadata={"axes": "ZYX", "PhysicalSizeX": 0.25})
     said = harness.tiff_tags(tmp_path / "plain.ome.tif")[DESCRIPTION]
@@ -445,7 +445,7 @@ def test_texts_that_repeat_exif(tmp_path, options, lost):
 @pytest.mark.parametrize("unit", ["cm", "um"])
 @pytest.mark.parametrize("stages, dots", [([], 120), (["--scale", "1/2"], 60)])
 def test_imagej_in_centimetres(tmp_path, rng, unit, stages, dots):
-    """ImageJ takes the unit of its description for that of the number in the tag."""
+    """ImageJ takes the unit of its description for the unit of the number in the tag."""
     tifffile.imwrite(tmp_path / "in.tif", noise(rng, 3, 40, 60), imagej=True, resolution=(120, 120), resolutionunit=3,
                      metadata={"axes": "ZYX", "unit": unit})
     harness.run(tmp_path / "in.tif", *stages, tmp_path / "out.tif")

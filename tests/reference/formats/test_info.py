@@ -282,7 +282,7 @@ def test_measuring_a_pipe_and_other_files(tmp_path):
 
 
 def test_real_bits_beside_opaque_alpha(tmp_path, rng):
-    """The lowest bits of alpha are 1, those of colours 0, and none of them changes."""
+    """The lowest bits of alpha are 1, of colours 0, and none of them changes."""
     samples = (rng.integers(0, 4096, (40, 50, 4)) << 4).astype(np.uint16)
     samples[..., 3] = 65535
     harness.write_tiff(tmp_path / "a.tif", samples)

@@ -70,7 +70,7 @@ def test_damaged_restart_markers(tmp_path, rng):
 
 
 def test_rows_that_were_whole_are_told(tmp_path, rng):
-    """Counts the rows that equal those of the whole file; 0 for a progressive one, whose last scan is missing."""
+    """Counts the rows that equal rows of the whole file; 0 for a progressive one, whose last scan is missing."""
     picture = jpegfile.picture(rng, 200, 90)
     for progressive, part in ((False, 0.3), (False, 0.6), (False, 0.95), (True, 0.95)):
         data = jpegfile.encode(picture, progressive=progressive)

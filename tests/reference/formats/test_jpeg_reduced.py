@@ -64,7 +64,7 @@ LEAST = 42
 
 
 def assert_like(made, samples, name="lanczos", by=1, context="", **options):
-    """The result has the pixels of the reduced picture, and those of the full one at 40 dB. Returns its shift."""
+    """The result has the pixels of the reduced picture, and the pixels of the full one at 40 dB. Returns its shift."""
     size = (made.shape[1], made.shape[0])
     whole, reduced = resized(samples, size, name), resized(samples, size, name, by, **options)
     assert psnr(made, np.clip(reduced, 0, 255)) > LEAST, (context, psnr(made, reduced))
@@ -215,7 +215,7 @@ def test_decodes_all(tmp_path, rng, words):
 
 
 def test_says_the_size_of_the_file(tmp_path, rng):
-    """-v, --report, resolution, limits and messages are those of the full picture."""
+    """-v, --report, resolution, limits and messages are about the full picture."""
     data = jpegfile.encode(picture(rng, 331, 443), dpi=(300, 300))
     (tmp_path / "in.jpg").write_bytes(data)
     words = [tmp_path / "in.jpg", "--resize", "40x40"]

@@ -14,7 +14,7 @@ SIGNED = ("int8", "int16", "int32")
 
 
 def write(path, samples):
-    if samples.ndim == 3 and samples.shape[2] == 1:  # tifffile takes the last axis of one for that of pages, or not, by its version
+    if samples.ndim == 3 and samples.shape[2] == 1:  # versions of tifffile differ in whether a last axis of one is the axis of pages
         samples = samples[..., 0]
     tifffile.imwrite(path, samples, photometric="rgb" if samples.shape[-1] == 3 else "minisblack", metadata=None)
 

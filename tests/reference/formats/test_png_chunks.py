@@ -135,7 +135,7 @@ def test_profile_that_cannot_be_unpacked_is_named(tmp_path):
 # ---------------------------------------------------------------- texts
 
 def test_texts_of_every_kind(tmp_path):
-    """Keywords are put right as the specification wants them; those that cannot be are named."""
+    """Keywords are corrected as the specification requires; warnings name the keywords that cannot be."""
     long = "once more " * 400
     chunks = [("zTXt", b"Notes\0\0" + zlib.compress(long.encode())), ("iTXt", "Comment\0\0\0de\0Bemerkung ü\0gesehen ÿ".encode()),
               ("iTXt", b"Packed\0\1\0\0\0" + zlib.compress("Łukasz".encode())), pngfile.text_chunk("Gr\xfc\xdfe", "caf\xe9"), pngfile.text_chunk("  two \n  words ", "x"),

@@ -95,7 +95,7 @@ def test_large_tags_take_no_memory(tmp_path, rng):
 
 
 def test_an_offset_that_wraps(tmp_path, rng):
-    """In BigTIFF, the sum of the strip's offset and that of a row in it is an offset in the file again."""
+    """In BigTIFF, the sum of the strip's offset and a row's offset in the strip is an offset in the file again."""
     samples = rng.integers(0, 256, (400, 300), dtype=np.uint8)
     (tmp_path / "in.tif").write_bytes(tiffbytes.make(tiffbytes.gray(samples, t273=(16, [2**64 - 200 * 300])), big=True))
     for crop in ("300x100+0+200", "300x400+0+0"):

@@ -1,4 +1,4 @@
-"""Completion: the program's own answers, and those of bash, zsh and fish."""
+"""Completion: the program's own answers, and the completions of bash, zsh and fish."""
 
 import os
 import re

@@ -107,7 +107,7 @@ def test_folder_of_a_single_output_cannot_be_read(home, layer, suffix):
 
 
 def test_further_files(home):
-    """Each in a folder of its own, which no input or output names; new ones and those that exist."""
+    """Each in a folder of its own, which no input or output names; new and existing folders."""
     for name in ("shots", "read", "map", "difference", "drift", "tmp", "out", "links", "reports"):
         (home / name).mkdir()
     for i in (1, 2):

@@ -113,7 +113,7 @@ def test_wrong_constant_is_found(tmp_path, rng, memory, altered_kernels, name):
 
 
 def test_kernels_pass(rng, memory):
-    """Some stages by the device's kernels and by those of the other class, in each run others."""
+    """Some stages by the kernels of the device's class and of the other class, in each run others."""
     stages = sorted({question.stage or "samples" for question in make_answers.questions()})
     for form in ("cpu", "gpu"):
         asked = rng.choice(stages, 2, replace=False)

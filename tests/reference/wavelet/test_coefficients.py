@@ -182,7 +182,7 @@ def test_linear_light_comes_back(tmp_path, rng):
     harness.run("--linear", tmp_path / "in.tif", "--wavelet", tmp_path / "c.tif")
     harness.run(tmp_path / "c.tif", "--inverse-wavelet", tmp_path / "out.tif")
     assert np.array_equal(harness.read_tiff(tmp_path / "out.tif")[..., 0], samples)
-    # A stage with a colour knows that the coefficients are those of light.
+    # A stage with a colour knows that the coefficients are of linear light.
     harness.run(tmp_path / "c.tif", "--inverse-wavelet", "--border", "4,color=#808080", tmp_path / "bordered.tif")
     assert harness.read_tiff(tmp_path / "bordered.tif")[0, 0, 0] == 128
 
