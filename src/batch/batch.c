@@ -78,9 +78,10 @@ static enum status check_formats(const struct job_list *list, const struct setti
     for (size_t i = 0; settings->in_place && settings->format && i < list->count; i++) {
         format = format_by_path(list->jobs[i].output);
         if (format && format != settings->format)
-            return fail(error, STATUS_USAGE,
-                        "%s: --in-place keeps this name, which is not %s's; leave --format out",
-                        list->jobs[i].output, settings->format->name);
+            return fail(
+                error, STATUS_USAGE,
+                "%s: --in-place keeps this name, which is not %s's; name an output file or folder instead",
+                list->jobs[i].output, settings->format->name);
     }
 
     /* A coding option fails if it fails for every output. */

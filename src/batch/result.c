@@ -201,8 +201,8 @@ void noise_text(const struct noise_summary *noise, const char *after_colon, cons
         shares += share;
     }
     text[0] = '\0';
-    text_append(text, NOISE_TEXT_SIZE, "about %.2g of 255%sby size of detail (", sqrt(variance / shares),
-                between);
+    text_append(text, NOISE_TEXT_SIZE, "about %.2g of 255 on average%sby size of detail (",
+                sqrt(variance / shares), between);
     for (int level = 0; level < noise->levels; level++)
         text_append(text, NOISE_TEXT_SIZE, "%s%d", level > 0 ? ", " : "", 2 << level);
     text_append(text, NOISE_TEXT_SIZE, " pixels), each as the sigma of equally strong white noise:%s",

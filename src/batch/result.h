@@ -68,8 +68,8 @@ void result_note_copy(const struct job *job, const struct worker *worker, struct
 /* Records warnings of data after the page's pixels. With --verbose prints which metadata is left out. */
 void result_note_trailing(const struct job *job, const struct worker *worker, struct result *result);
 
-/* Describes noise in `text`: "about 1.3 of 255; by size of detail (2, 4 pixels), each as the sigma of equally
- * strong white noise: brightness 1.05 2.31; ...". The first number is the standard deviation of a
+/* Describes noise in `text`: "about 1.3 of 255 on average; by size of detail (2, 4 pixels), each as the sigma
+ * of equally strong white noise: brightness 1.05 2.31; ...". The first number is the standard deviation of a
  * sample. The others are `sigma`, from the finest level on. `after_colon` and `between` are the separators,
  * above " " and "; ". */
 enum { NOISE_TEXT_SIZE = 448 };

@@ -97,9 +97,6 @@ struct description describe_help(const struct option *option);
  * also with --info, --check". */
 struct description describe_global_help(const struct option *option);
 
-/* Returns "image" or "pyramid". */
-const char *kind_name(enum kind kind);
-
 /* The examples of the overview and the manual page; a NULL command ends them. */
 extern const struct example overview_examples[];
 

@@ -15,8 +15,8 @@ const struct example overview_examples[] = {
      "the wavelet transform as a picture, details amplified"},
     {"climg scan.tif --blur 1.5 --scale 1/2 small.png", "smooth, halve, change the format"},
     {"curl ... | climg --blur 1.5 | other-tool", "stdin to stdout"},
-    {"climg a.png b.tif c.png --scale 1/2 thumbs/", "several files into a directory"},
-    {"climg -r photos/ --denoise -f png clean/", "every image of a directory and those below it"},
+    {"climg a.png b.tif c.png --scale 1/2 thumbs/", "several files into a folder"},
+    {"climg -r photos/ --denoise -f png clean/", "every image of a folder and of those below it"},
     {NULL, NULL},
 };
 
@@ -128,11 +128,6 @@ struct description describe_global_help(const struct option *option)
         before = ",";
     }
     return description;
-}
-
-const char *kind_name(enum kind kind)
-{
-    return kind == KIND_PYRAMID ? "pyramid" : "image";
 }
 
 /* ---------------------------------------------------------------- paragraphs */

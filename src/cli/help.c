@@ -118,8 +118,7 @@ static enum status write_topic(FILE *file, const char *topic, struct error *erro
         return fail(error, STATUS_USAGE, "--help=%s: unknown stage or option; %s", topic,
                     suggest("--help=", name).text);
     if (stage != NULL) {
-        fprintf(file, "%s\n", describe_stage(stage).text);
-        fprintf(file, "    %s (%s to %s)\n", stage->brief, kind_name(stage->in), kind_name(stage->out));
+        fprintf(file, "%s\n    %s\n", describe_stage(stage).text, stage->brief);
         if (stage->options->type != OPTION_END)
             putc('\n', file);
         for (const struct option *key = stage->options; key->type != OPTION_END; key++)

@@ -78,6 +78,11 @@ static void put_examples(struct json_writer *out, const struct example *examples
     json_end(out, ']');
 }
 
+static const char *kind_name(enum kind kind)
+{
+    return kind == KIND_PYRAMID ? "pyramid" : "image";
+}
+
 static void put_stage(struct json_writer *out, const struct stage *stage)
 {
     const struct option *primary = options_primary(stage->options);

@@ -127,13 +127,10 @@ static void write_list(FILE *file, struct word name)
         /* A subsection for each: synopsis, keys, manual, examples. */
         for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
             struct description synopsis = describe_stage(*stage);
-            struct description summary = {""};
-            text_append(summary.text, sizeof summary.text, "%s (%s to %s)", (*stage)->brief,
-                        kind_name((*stage)->in), kind_name((*stage)->out));
             fputs(".SS \"", file);
             man_write_text(file, synopsis.text, strlen(synopsis.text));
             fputs("\"\n", file);
-            write_line(file, summary.text);
+            write_line(file, (*stage)->brief);
             write_options(file, (*stage)->options, describe_parameter, describe_help);
             write_paragraphs(file, (*stage)->manual);
             write_examples(file, (*stage)->examples);

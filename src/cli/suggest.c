@@ -96,6 +96,7 @@ const struct alias aliases[] = {
     {"pad|canvas", "extend"},
     {"frame", "border"},
     {"autocrop", "trim"},
+    {"shave|chop", "write --crop with the size that is left, as --crop 600x400"},
     {"mirror|flop", "flip"},
     {"turn", "rotate"},
     {"straighten", "deskew"},

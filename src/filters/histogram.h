@@ -90,7 +90,7 @@ void histogram_find_ends(const void *params, const struct histogram *histogram, 
         .name = "channels", .type = OPTION_CHOICE,                                                           \
         .offset = offsetof(struct histogram_search_params, per_channel), .fallback = "together",             \
         .choices = "together|each",                                                                          \
-        .help = "together: the same values for all colours; each: each colour has its own",                  \
+        .help = "together: the same limits for all colours; each: each colour has its own",                  \
         .unused = (unused_callback)                                                                          \
     }
 

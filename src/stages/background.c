@@ -60,7 +60,8 @@ static const struct option options[] = {
      .max = MAX_RADIUS,
      .value = "RADIUS",
      .help = "in pixels; ball, tophat: the full width of the largest thing to keep, or more (a cell 100 "
-             "pixels wide: 100); divide: a standard deviation, 2 to 3 lines of text high",
+             "pixels wide: 100); divide: the standard deviation of the blur, 2 to 3 times the line spacing "
+             "of a text",
      .hint = "--background removes an uneven background; a canvas colour is --extend WxH,color=white"},
     {.name = "method",
      .type = OPTION_CHOICE,

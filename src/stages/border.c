@@ -24,7 +24,7 @@ static enum status parse_border(const char *text, void *field, struct error *err
     if (numbers < 1 || text[length] != '\0' || x < 0 || y < 0 || x > BOX_MAX_SIDE || y > BOX_MAX_SIDE)
         return fail(error, STATUS_USAGE,
                     "expected the pixels on every side, or WxH for left and right, top and bottom, as in 20 "
-                    "or 20x10, up to %d; --extend takes percent",
+                    "or 20x10, up to %d; --extend takes percent, --crop cuts off",
                     BOX_MAX_SIDE);
     box->width = (struct length){.number = 100, .is_percent = true, .margin = x};
     box->height = (struct length){.number = 100, .is_percent = true, .margin = y};
@@ -66,8 +66,9 @@ const struct stage stage_border = {
     .brief = "a border around the picture",
     .manual =
         "Adds N pixels on every side of the picture, or W at its left and right and H at its top and bottom. "
-        "This is --extend to a canvas that is larger by these pixels; its help explains color=, and each "
-        "stage has its own color=. Samples are copied unchanged, but 64-bit floats become 32-bit.",
+        "This is --extend to a canvas that is larger by these pixels; its help explains color=. --crop cuts "
+        "a "
+        "border off. Samples are copied unchanged, but 64-bit floats become 32-bit.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct canvas),

@@ -101,8 +101,10 @@ const struct stage stage_negative = {
     .manual =
         "Makes a positive of a scanned film negative. Cut the film holder and the sprocket holes off before, "
         "with --crop: next to their black and white, film becomes dark or tinted.\n\n"
-        "The result is the logarithm of BASE / sample, as a share of its largest value, for each channel. So "
-        "the orange mask of colour film disappears, and scans with any gamma give the same. Alpha stays.\n\n"
+        "The result is the density of the film above its base, log(BASE / sample), scaled so that the "
+        "densest "
+        "film is white, for each channel. This removes the orange mask of colour film, and scans with any "
+        "gamma give the same result. Alpha stays.\n\n"
         "Without numbers, BASE is the lightest and DARK the darkest sample of each channel, without the "
         "lightest and the darkest 0.1% of them; large pictures are read twice. For all frames of a roll to "
         "have the same colours, give all of them the BASE of a frame that shows unexposed film: -v and "

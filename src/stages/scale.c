@@ -98,7 +98,7 @@ static const struct option options[] = {
      .type = OPTION_YES_NO,
      .offset = offsetof(struct scale, full),
      .fallback = "no",
-     .help = "decode all pixels of a JPEG that becomes much smaller"},
+     .help = "always decode a JPEG at its full size, which is slower if it becomes much smaller"},
     {.type = OPTION_END},
 };
 

@@ -116,7 +116,7 @@ static const struct option options[] = {
      .max = MAX_RADIUS,
      .value = "N",
      .unused = window_unused,
-     .help = "the window has 2 N + 1 pixels a side: about two lines of text"},
+     .help = "the window is 2 N + 1 pixels wide and high, which should be about two lines of text"},
     {.name = "k",
      .type = OPTION_REAL,
      .offset = offsetof(struct threshold, k),
@@ -131,7 +131,7 @@ static const struct option options[] = {
      .offset = offsetof(struct threshold, invert),
      .fallback = "no",
      .unused = window_unused,
-     .help = "the text is lighter than the paper; it becomes black, too"},
+     .help = "the text is lighter than the paper, and becomes black"},
     {.type = OPTION_END},
 };
 

@@ -408,6 +408,7 @@ static void append_text(const struct blob *exif, uint16_t in, uint16_t tag, cons
 void exif_describe(const struct blob *exif, char *text, size_t size)
 {
     struct ifd ifd;
+    struct ifd_entry entry;
     uint64_t iso;
     double value;
     char make[64] = "", model[64] = "";
@@ -428,6 +429,8 @@ void exif_describe(const struct blob *exif, char *text, size_t size)
         text_append(text, size, ", ISO %u", (unsigned)iso);
     if (find_rational(exif, IFD_EXIF, EXIFTAG_FOCALLENGTH, &value) != 0)
         text_append(text, size, ", %.3g mm", value);
+    if (find_entry(exif, IFD_GPS, GPSTAG_LATITUDE, &entry))
+        text_append(text, size, ", with GPS position");
     if (strncmp(text, ", ", 2) == 0)
         memmove(text, text + 2, strlen(text + 2) + 1);
 }

@@ -252,7 +252,7 @@ void exif_to_page(struct metadata *metadata);
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error);
 
 /* Prints camera, date and exposure as far as they are known: "Canon EOS R6, 2024:05:31 12:00:00, 1/250 s,
- * f/2.8, ISO 400, 50 mm". The text may have control characters. */
+ * f/2.8, ISO 400, 50 mm, with GPS position". The text may have control characters. */
 void exif_describe(const struct blob *exif, char *text, size_t size);
 
 /* ---------------- parts of metadata_update, private to src/image/metadata. Functions with an argument

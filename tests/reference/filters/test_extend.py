@@ -103,7 +103,7 @@ def test_border_among_other_stages(tmp_path, rng, channels, memory):
 
 
 @pytest.mark.parametrize("value, status, message", [
-    ("20x", 2, "expected the pixels on every side"), ("5%", 2, "--extend takes percent"), ("-1", 2, "expected"), ("2000000", 2, "expected"),
+    ("20x", 2, "expected the pixels on every side"), ("5%", 2, "--extend takes percent"), ("-1", 2, "--crop cuts off"), ("2000000", 2, "expected"),
     ("3+4", 2, "expected"), ("", 2, "needs a value"), ("9,gravity=north", 2, "unknown key gravity"),
     ("524288", 1, "--border would make 1048617x1048606 pixels"), ("5,color=transparent", 1, "--border color=transparent: the picture has no alpha")])
 def test_borders_that_fail(tmp_path, rng, value, status, message):

@@ -394,6 +394,6 @@ def test_in_place_keeps_the_format_of_the_name(tmp_path, names):
         Image.new("RGB", (8, 8), "red").save(tmp_path / name)
     before = {name: (tmp_path / name).read_bytes() for name in names}
     done = harness.run(*names, "-f", "jpg", "--in-place", cwd=tmp_path, status=2)
-    assert done.err == "climg: a.png: --in-place keeps this name, which is not JPEG's; leave --format out\n"
+    assert done.err == "climg: a.png: --in-place keeps this name, which is not JPEG's; name an output file or folder instead\n"
     assert {name: (tmp_path / name).read_bytes() for name in names} == before
     harness.run("a.png", "-f", "png", "--invert", "--in-place", cwd=tmp_path)
