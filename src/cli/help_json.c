@@ -78,11 +78,6 @@ static void put_examples(struct json_writer *out, const struct example *examples
     json_end(out, ']');
 }
 
-static const char *kind_name(enum kind kind)
-{
-    return kind == KIND_PYRAMID ? "pyramid" : "image";
-}
-
 static void put_stage(struct json_writer *out, const struct stage *stage)
 {
     const struct option *primary = options_primary(stage->options);
@@ -91,8 +86,8 @@ static void put_stage(struct json_writer *out, const struct stage *stage)
     json_put_string(out, "synopsis", describe_stage(stage).text);
     json_put_string(out, "group", stage_group(stage));
     json_put_string(out, "brief", stage->brief);
-    json_put_string(out, "in", kind_name(stage->in));
-    json_put_string(out, "out", kind_name(stage->out));
+    json_put_string(out, "in", stage->in == KIND_PYRAMID ? "pyramid" : "image");
+    json_put_string(out, "out", stage->out == KIND_PYRAMID ? "pyramid" : "image");
     if (primary != NULL)
         put_option(out, "primary", primary, describe_parameter(primary), options_need_value(stage->options),
                    MODE_CONVERT);
