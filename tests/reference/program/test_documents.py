@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tifffile
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 import harness
 
@@ -38,8 +39,11 @@ def picture(rng, width=80, height=60, channels=3):
 def make_files(folder, rng):
     """Whatever the commands name as theirs."""
     shutil.copytree(harness.ROOT / "samples", folder / "samples")
-    for name in ("in", "a", "c", "photo", "small"):
+    for name in ("in", "a", "c", "photo"):
         Image.fromarray(picture(rng)).save(folder / f"{name}.png")
+    made = PngInfo()
+    made.add_text("Software", "climg 0.2.0 --scale=1/2")
+    Image.fromarray(picture(rng)).save(folder / "small.png", pnginfo=made)  # an output of earlier commands, which later ones replace
     for name in ("scan", "b", "night"):
         tifffile.imwrite(folder / f"{name}.tif", picture(rng).astype(np.uint16) * 257, photometric="rgb")
     tifffile.imwrite(folder / "stack.tif", np.stack([picture(rng, channels=1)[..., 0] for _ in range(4)]), photometric="minisblack")
