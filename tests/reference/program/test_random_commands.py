@@ -5,6 +5,7 @@ What a command may write follows from how it was put together, not from what cli
 
 import os
 import random
+import json
 import re
 import shlex
 import shutil
@@ -51,7 +52,7 @@ def tables():
     listed, options = harness.run("--help=all").out.decode().split("Stages, run in the order written:")[1].split("Options, anywhere:")
     stages = {name: (optional, value) for _, name, optional, value in entries(listed)}
     assert {"blur", "wavelet", "invert"} <= set(stages) == set(harness.stages())
-    kinds = {name: re.search(r"\((\w+) to (\w+)\)", help).groups() for name, help in harness.stages().items()}
+    kinds = {stage["name"]: (stage["in"], stage["out"]) for stage in json.loads(harness.run("--help=json").out)["stages"]}
     keys = {name: re.findall(r"^  ([a-z]+)=(\S+)", help, re.M) for name, help in harness.stages().items()}
     options = [entry for entry in entries(options) if entry[1] not in SLOW]
     assert {"output", "page", "in-place"} <= {name for _, name, _, _ in options}
