@@ -67,8 +67,7 @@ const struct stage stage_border = {
     .manual =
         "Adds N pixels on every side of the picture, or W at its left and right and H at its top and bottom. "
         "This is --extend to a canvas that is larger by these pixels; its help explains color=. --crop cuts "
-        "a "
-        "border off. Samples are copied unchanged, but 64-bit floats become 32-bit.",
+        "a border off. Samples are copied unchanged, but 64-bit floats become 32-bit.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct canvas),

@@ -3,9 +3,9 @@ lost, nothing but what was named is written, one fault has one line, and the exi
 
 What a command may write follows from how it was put together, not from what climg says about it."""
 
+import json
 import os
 import random
-import json
 import re
 import shlex
 import shutil
