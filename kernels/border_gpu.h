@@ -1,5 +1,6 @@
-/* The border rule of the dual-tree transform (padded_axis.h) on GPUs. The work-items of a group filter columns and exchange
- * them through local memory:
+/* The border rule of the dual-tree transform (padded_axis.h) on GPUs. A position counts from the beginning of the padded axis, a
+ * column from the first column of the image: column = position - axis.pad inside the image. The work-items of a group filter
+ * columns and exchange them through local memory:
  *
  *     buffers   a work-item loads the vec at its own x, without a branch. mirror_columns() then copies the filtered
  *               columns to the mirrored ones
@@ -19,7 +20,7 @@
 #ifdef IMAGES
 #define PADDING_VECS 0
 #else
-#define PADDING_VECS 1 /* additional halo: a position and its sample differ by axis.pad, less than a vec */
+#define PADDING_VECS 1 /* additional halo: axis.pad columns, less than a vec */
 #endif
 
 /* Returns the column to load for position x of the axis, which may be padding or beyond the border. */
@@ -32,8 +33,8 @@ static inline int column_at(const struct padded_axis axis, int x)
 #endif
 }
 
-/* Applies the border rule along x to `count` lines of GROUP vecs, in buffers. On entry float i of a line is of column x0 + i
- * of the image, on return of position x0 + i of the axis. All work-items of the group call it, after a barrier. */
+/* Applies the border rule along x to `count` lines of GROUP vecs, in buffers. Float i of a line is the sample of column x0 + i
+ * on entry, and the sample at position x0 + i on return. All work-items of the group call it, after a barrier. */
 INLINE void mirror_columns(__local vec *lines, int count, const struct padded_axis axis, int x0)
 {
 #ifndef IMAGES

@@ -61,7 +61,7 @@ INLINE vec sum_without_zeros(PLANES_IN(src), WEIGHTS const float *weights, const
         for (int i = 0; i < matrix.width && !beyond_border(row, src_at.height); i++) {
             const float w = weights[j * matrix.width + i];
             if (w != 0.0f)
-                sum = mad(load_vec(PLANES_ARG(src), x + matrix.start_x + i, from, z), w, sum);
+                sum = mad(load_vec_edge_x(PLANES_ARG(src), x + matrix.start_x + i, from, z), w, sum);
         }
     }
     return sum;
@@ -101,7 +101,7 @@ static inline void copy_strip(__local vec *strip, PLANES_IN(src), int width, int
 {
     for (int i = get_local_id(1) * GROUP_X + get_local_id(0); i < width * rows; i += GROUP_X * GROUP_Y) {
         const int x = x0 + i % width, y = y0 + i / width;
-        strip[i] = beyond_border(x, src_at.width) ? (vec)(0.0f) : load_row(PLANES_ARG(src), edge(x, src_at.width), y, z);
+        strip[i] = beyond_border(x, src_at.width) ? (vec)(0.0f) : load_edge_y(PLANES_ARG(src), edge(x, src_at.width), y, z);
     }
 }
 
@@ -180,9 +180,9 @@ INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, cons
 {
     const int x0 = x + matrix.start_x;
     const bool inside = x0 >= 0 && x0 + matrix.width + 4 <= src_at.width;
-    vec u = inside ? load(PLANES_ARG(src), x0, y, z) : load_vec(PLANES_ARG(src), x0, y, z);
+    vec u = inside ? load(PLANES_ARG(src), x0, y, z) : load_vec_edge_x(PLANES_ARG(src), x0, y, z);
     for (int i = 0; i < matrix.width; i += 4) {
-        const vec v = inside ? load(PLANES_ARG(src), x0 + i + 4, y, z) : load_vec(PLANES_ARG(src), x0 + i + 4, y, z);
+        const vec v = inside ? load(PLANES_ARG(src), x0 + i + 4, y, z) : load_vec_edge_x(PLANES_ARG(src), x0 + i + 4, y, z);
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
             if (uses_row(matrix, j, r)) {

@@ -25,7 +25,7 @@
 #define MAX_TAPS 19
 
 /* Loads the vec at x in the row at position i of the axis. */
-static inline vec load_position(PLANES_IN(src), const struct padded_axis axis, int x, int i, int z)
+static inline vec load_axis_row(PLANES_IN(src), const struct padded_axis axis, int x, int i, int z)
 {
     return load(PLANES_ARG(src), x, is_interior(axis, i, 1) ? i - axis.pad : padded_index(axis, i), z);
 }
@@ -60,12 +60,12 @@ INLINE void filter_columns(bool first_level, PLANES_IN(src), PLANES_OUT(dst), __
         __constant const float *w_high = w + (first_level ? taps : 2 * taps);
         vec low_a = 0.0f, low_b = 0.0f, high_a = 0.0f, high_b = 0.0f, b = 0.0f;
         if (first_level)
-            b = load_position(PLANES_ARG(src), axis, x, start, z);
+            b = load_axis_row(PLANES_ARG(src), axis, x, start, z);
         for (int k = 0; k < taps; k++) {
             /* Samples of two outputs. On level 1 they are neighbours with the same weight. */
             const int i = first_level ? k : 2 * k, j = first_level ? k : 2 * k + 1;
-            const vec a = first_level ? b : load_position(PLANES_ARG(src), axis, x, start + i, z);
-            b = load_position(PLANES_ARG(src), axis, x, start + i + 1, z);
+            const vec a = first_level ? b : load_axis_row(PLANES_ARG(src), axis, x, start + i, z);
+            b = load_axis_row(PLANES_ARG(src), axis, x, start + i + 1, z);
             low_a = mad(a, w[i], low_a);
             low_b = mad(b, w[j], low_b);
             if (has_high) {

@@ -34,9 +34,9 @@ static inline bool beyond_border(int i, int n)
     return EDGE == 3 && (i < 0 || i >= n);
 }
 
-/* Loads the vec at column x of row y, with the border rule along y. If the row is not in memory, loads the nearest row that is:
- * work-items of several output rows load rows for outputs after the slice, which they do not store. */
-static inline vec load_row(PLANES_IN(s), int x, int y, int z)
+/* Loads the vec at (x, y), with the border rule along y. If the row is not in memory, loads the nearest row in memory. This
+ * happens only for outputs after the end of a slice, which are computed but not stored. */
+static inline vec load_edge_y(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(y, s_at.height) ? (vec)(0.0f) : load(PLANES_ARG(s), x, clamp_row(s_at, edge(y, s_at.height)), z);
 }
@@ -51,33 +51,33 @@ static inline void fill_line(float *line, int count, PLANES_IN(s), int x0, int y
         line[i] = beyond_border(x0 + i, s_at.width) ? 0.0f : s[offset(s_at, edge(x0 + i, s_at.width), y, z)];
 }
 
-/* Loads the vec at column x with the border rule along x: any of its samples may be beyond the border. */
-static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
+/* Loads the vec at (x, y), with the border rule along x for each of its samples. */
+static inline vec load_vec_edge_x(PLANES_IN(s), int x, int y, int z)
 {
     float line[LANES];
     fill_line(line, LANES, PLANES_ARG(s), x, y, z);
     return VLOAD(line);
 }
 #elif defined(IMAGES)
-/* Loads the texel at x, with the border rule along x. */
-static inline vec load_column(PLANES_IN(s), int x, int y, int z)
+/* Loads the texel at (x, y), with the border rule along x. */
+static inline vec load_edge_x(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(x, s_at.width) ? (vec)(0.0f) : load(PLANES_ARG(s), edge(x, s_at.width), y, z);
 }
-#define load_vec load_column
+#define load_vec_edge_x load_edge_x
 #else
-/* Loads the sample at x, with the border rule along x. */
-static inline float load_column(PLANES_IN(s), int x, int y, int z)
+/* Loads the sample at (x, y), with the border rule along x. */
+static inline float load_edge_x(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(x, s_at.width) ? 0.0f : s[offset(s_at, edge(x, s_at.width), y, z)];
 }
 
 #if LANES == 4
-/* Loads the vec at column x with the border rule along x: any of its samples may be beyond the border. */
-static inline vec load_vec(PLANES_IN(s), int x, int y, int z)
+/* Loads the vec at (x, y), with the border rule along x for each of its samples. */
+static inline vec load_vec_edge_x(PLANES_IN(s), int x, int y, int z)
 {
-    return (vec)(load_column(PLANES_ARG(s), x, y, z), load_column(PLANES_ARG(s), x + 1, y, z),
-                 load_column(PLANES_ARG(s), x + 2, y, z), load_column(PLANES_ARG(s), x + 3, y, z));
+    return (vec)(load_edge_x(PLANES_ARG(s), x, y, z), load_edge_x(PLANES_ARG(s), x + 1, y, z),
+                 load_edge_x(PLANES_ARG(s), x + 2, y, z), load_edge_x(PLANES_ARG(s), x + 3, y, z));
 }
 #endif
 #endif

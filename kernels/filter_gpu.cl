@@ -1,10 +1,10 @@
-/* Filters along both axes on GPUs, in buffers, with the same weights for every output inside the image:
+/* A separable filter on GPUs, in buffers, with the same weights for all outputs inside the image:
  *
  *     dst[x, y] = sum over i of wx[i] * (sum over j of wy[j] * src[x + i, y + j])
  *
- * This is a product (product.h), for which product_gpu.cl takes 1.46 times as long with 19 taps (docs/performance.md). Near
- * the border the weights come from the product's tables. The order of sums is the product's everywhere, so both give the
- * same bits.
+ * product_gpu.cl computes it, too, from tables with weights for each output (product.h), but takes 1.46 times as long with 19
+ * taps (docs/performance.md). Outputs near the border use these tables here, too. The order of sums is the same, so both
+ * kernels give the same bits.
  *
  * A work-item filters OUTPUTS rows of one vec along y in registers, and stores them in local memory. From there the group
  * filters them along x. The columns at both ends are the halo of the outputs between them:
@@ -58,24 +58,23 @@ INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(y_table), int wraps, int x
     __global const float *weights = weights_of(y_table, rows) + y % ROWS;
 #pragma unroll 1
     for (int j = 0; j < rows.count; j++) {
-        const vec v = load_position(PLANES_ARG(src), x, wrap_index(rows.first + j, src_at.height), z, wraps);
+        const vec v = load_window_vec(PLANES_ARG(src), x, wrap_index(rows.first + j, src_at.height), z, wraps);
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
             sum[r] = mad(v, weights[j * ROWS + r], sum[r]);
     }
 }
 
-/* Returns the column to load for column x: the nearest vec inside, unless the axis wraps. Vecs outside have weight 0 along x,
- * so any values will do (a NaN or an infinity only causes a recomputation), and filter_columns() computes them as fast as
- * others. Only if the last vec inside is not whole, it and the vecs outside that load it need add_block(). Filtering all vecs
- * outside with add_block() made a blur take 1.16 times as long on an H200. */
-INLINE int column_inside(const struct geometry at, TABLE(x_table), int x)
+/* Returns the column to load for column x: the first column of the nearest vec inside the image, unless the axis wraps. Columns
+ * outside have weight 0 along x, so their values do not matter (a NaN only causes a recomputation), but filter_columns() needs
+ * samples in memory. With add_block() for all columns outside, a blur took 1.16 times as long on an H200. */
+INLINE int clamp_column(const struct geometry at, TABLE(x_table), int x)
 {
     const int last = (at.width - 1) / LANES * LANES;
     return x >= 0 && x <= last || x_table[0].wraps ? x : clamp(x, 0, last);
 }
 
-/* Returns true if the windows of all outputs of the vec at x are in memory, so that all outputs have the same weights. */
+/* Returns true if filter_columns() can filter the vec at x: it and its windows along y are inside the image and in memory. */
 INLINE bool has_whole_windows(const struct geometry at, const struct window_y along_y, int x, int y)
 {
     const int first = y + along_y.start, end = first + OUTPUTS - 1 + along_y.taps;
@@ -176,9 +175,9 @@ filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, con
     const int y = ((int)get_group_id(1) + first_group) * OUTPUTS;
     vec column[FILTERS * OUTPUTS] = {0.0f}, sum[FILTERS * OUTPUTS] = {0.0f};
     /* Along y: the work-item's column, with constant weights or, near the border, the tables' weights. */
-    const int inside = column_inside(src_at, x_table, first);
-    if (has_whole_windows(src_at, along_y, inside, y)) {
-        filter_columns(column, PLANES_ARG(src), weights_y, along_y, inside, y, z);
+    const int column_x = clamp_column(src_at, x_table, first);
+    if (has_whole_windows(src_at, along_y, column_x, y)) {
+        filter_columns(column, PLANES_ARG(src), weights_y, along_y, column_x, y, z);
     } else {
         add_block(column, PLANES_ARG(src), y_table, x_table[0].wraps, first, y, z);
 #if FILTERS == 2

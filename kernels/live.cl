@@ -133,7 +133,7 @@ __kernel void live_cells(PLANES_IN(src), __global uint *live, const struct geome
     live_cells_run(PLANES_ARG(src), live, live_at, range, channels, colours, opponent, WORK_ITEM_ARGS);
 }
 
-/* Loads the left children, then the right children of a work-item's cells in a row. Repeats the last one at the border. */
+/* Loads the left children, then the right children of a work-item's cells along x. Repeats the last one at the border. */
 static inline void load_children(packed_cells children[2], __global const uint *row, int x, int width)
 {
 #if CELLS == 8

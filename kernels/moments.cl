@@ -55,9 +55,9 @@ INLINE struct moments merge_runs(struct moments a, int n_a, struct moments b, in
 /* Returns the element of row y, as a run. */
 INLINE struct moments load_element(PLANES_IN(src), int x, int y, int z, int samples)
 {
-    struct moments element = {load_row(PLANES_ARG(src), x, y, z), 0.0f};
+    struct moments element = {load_edge_y(PLANES_ARG(src), x, y, z), 0.0f};
     if (samples > 1)
-        element.squares = load_row(PLANES_ARG(src), x, y, PLANE_INDEX(1, z, src_at.channels));
+        element.squares = load_edge_y(PLANES_ARG(src), x, y, PLANE_INDEX(1, z, src_at.channels));
     return element;
 }
 

@@ -110,10 +110,10 @@ product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE
 #endif
             for (int j = 0; j < rows.count; j++) {
 #ifdef IMAGES
-                const vec v = load_position(PLANES_ARG(src), x, wrap_index(rows.first + j, src_at.height), z, first.wraps);
+                const vec v = load_window_vec(PLANES_ARG(src), x, wrap_index(rows.first + j, src_at.height), z, first.wraps);
 #else
                 const int y = wrap_index(rows.first + j, src_at.height);
-                const vec v = inside ? VLOAD(row) : load_position(PLANES_ARG(src), x, y, z, first.wraps);
+                const vec v = inside ? VLOAD(row) : load_window_vec(PLANES_ARG(src), x, y, z, first.wraps);
                 row += src_at.pitch;
 #endif
 #pragma unroll

@@ -13,9 +13,9 @@
 #define GROUP 128
 #endif
 
-/* Loads the vec at x. Samples outside the image come from its other end if the axis wraps; otherwise they have weight 0, so any
- * sample will do. */
-INLINE vec load_position(PLANES_IN(src), int x, int y, int z, int wraps)
+/* Loads the vec at x of a window along x. Samples outside the image come from its other end if the axis wraps. Otherwise their
+ * weight is 0, and the nearest sample is loaded. */
+INLINE vec load_window_vec(PLANES_IN(src), int x, int y, int z, int wraps)
 {
     const int n = src_at.width;
 #ifdef IMAGES

@@ -53,7 +53,7 @@ INLINE void load_keys(keys *line, PLANES_IN(src), int x, int y, int z)
 #endif
 #pragma unroll
     for (int i = 0; i < COLUMNS; i++)
-        line[i] = to_keys(load_column(PLANES_ARG(src), x - RADIUS + i, row, z));
+        line[i] = to_keys(load_edge_x(PLANES_ARG(src), x - RADIUS + i, row, z));
 }
 
 /* Computes a row of outputs. The windows of two output rows share SIDE - 1 rows, whose sorted columns are in `shared`. `own`
