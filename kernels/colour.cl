@@ -156,20 +156,20 @@ static inline void apply_curves(__global const float *restrict floats, const int
 
 /* The source is `samples`, or src if that is NULL; the destination is the raster, or dst if that is NULL. */
 #ifdef SAMPLE
-#define INPUT      RASTER_IN(read_sample, samples), PLANES_IN(src)
-#define INPUT_ARG  RASTER_IN_ARG(samples), PLANES_ARG(src)
-#define OUTPUT     RASTER_OUT(sample, raster), PLANES_OUT(dst)
-#define OUTPUT_ARG RASTER_OUT_ARG(raster), PLANES_ARG(dst)
+#define SRC_PARAMS RASTER_IN(read_sample, samples), PLANES_IN(src)
+#define SRC_ARGS   RASTER_IN_ARG(samples), PLANES_ARG(src)
+#define DST_PARAMS RASTER_OUT(sample, raster), PLANES_OUT(dst)
+#define DST_ARGS   RASTER_OUT_ARG(raster), PLANES_ARG(dst)
 #else
-#define INPUT      PLANES_IN(src)
-#define INPUT_ARG  PLANES_ARG(src)
-#define OUTPUT     PLANES_OUT(dst)
-#define OUTPUT_ARG PLANES_ARG(dst)
+#define SRC_PARAMS PLANES_IN(src)
+#define SRC_ARGS   PLANES_ARG(src)
+#define DST_PARAMS PLANES_OUT(dst)
+#define DST_ARGS   PLANES_ARG(dst)
 #endif
 
 /* Each step loops over all vecs of a call (ITEMS_PER_CALL, planes.h). The steps of one vec depend on each other, but a core
  * overlaps one step of several vecs: to complete vec after vec took 1.4 times as long. */
-NOINLINE void convert_run(INPUT, OUTPUT, __global const float *restrict floats, const struct conversion conversion,
+NOINLINE void convert_run(SRC_PARAMS, DST_PARAMS, __global const float *restrict floats, const struct conversion conversion,
                           WORK_ITEM_PARAMS)
 {
     const int first_x = first_item * LANES, y = item_y + dst_at.first_row, z = item_z;
@@ -208,7 +208,7 @@ NOINLINE void convert_run(INPUT, OUTPUT, __global const float *restrict floats, 
     }
 }
 
-__kernel void convert(INPUT, OUTPUT, __global const float *restrict floats, const struct conversion conversion)
+__kernel void convert(SRC_PARAMS, DST_PARAMS, __global const float *restrict floats, const struct conversion conversion)
 {
-    convert_run(INPUT_ARG, OUTPUT_ARG, floats, conversion, WORK_ITEM_ARGS);
+    convert_run(SRC_ARGS, DST_ARGS, floats, conversion, WORK_ITEM_ARGS);
 }

@@ -27,7 +27,7 @@
 #define SPAN    512 /* positions in the tile; also in src/filters/product.c */
 #define CHUNK   64  /* positions in a step of sum_without_zeros() */
 
-/* Floats of one channel at a number of positions in a row, with the padding on both sides. */
+/* Floats of one channel at neighbouring positions, with the padding on both sides. */
 #define PADDED(positions) ((positions) + 2 * LANES)
 #define TILE_PITCH        (MAX_PLANES * PADDED(SPAN)) /* floats from row to row of the tile */
 
@@ -39,18 +39,18 @@
  *   STEP            floats of the tile from one position to the next
  *   ROW_ELEMENTS    elements of a source row in memory: floats of a plane, or samples of all channels */
 #ifdef SAMPLES
-#define INPUT          __global const read_sample *restrict samples, const struct geometry samples_at, PLANES_IN(src)
-#define INPUT_ARG      PLANES_ARG(samples), PLANES_ARG(src)
-#define OUTPUT         RASTER_OUT(sample, raster), PLANES_OUT(dst)
-#define OUTPUT_ARG     RASTER_OUT_ARG(raster), PLANES_ARG(dst)
+#define SRC_PARAMS     __global const read_sample *restrict samples, const struct geometry samples_at, PLANES_IN(src)
+#define SRC_ARGS       PLANES_ARG(samples), PLANES_ARG(src)
+#define DST_PARAMS     RASTER_OUT(sample, raster), PLANES_OUT(dst)
+#define DST_ARGS       RASTER_OUT_ARG(raster), PLANES_ARG(dst)
 #define IS_INTERLEAVED (src == 0)
 #define STEP           (IS_INTERLEAVED ? planes : 1)
 #define ROW_ELEMENTS   (IS_INTERLEAVED ? samples_at.pitch : src_at.pitch)
 #else
-#define INPUT          PLANES_IN(src)
-#define INPUT_ARG      PLANES_ARG(src)
-#define OUTPUT         PLANES_OUT(dst)
-#define OUTPUT_ARG     PLANES_ARG(dst)
+#define SRC_PARAMS     PLANES_IN(src)
+#define SRC_ARGS       PLANES_ARG(src)
+#define DST_PARAMS     PLANES_OUT(dst)
+#define DST_ARGS       PLANES_ARG(dst)
 #define IS_INTERLEAVED 0
 #define STEP           1
 #define ROW_ELEMENTS   src_at.pitch
@@ -58,7 +58,7 @@
 
 /* Loads sixteen neighbouring elements of a row. Converts samples to floats as samples.cl does. That kernel unpacks the images
  * of a group, and a picture must get the same bits in a group and alone. */
-INLINE float16 load_elements(INPUT, int x, int y, int z)
+INLINE float16 load_elements(SRC_PARAMS, int x, int y, int z)
 {
 #ifdef SAMPLES
     if (IS_INTERLEAVED)
@@ -68,7 +68,7 @@ INLINE float16 load_elements(INPUT, int x, int y, int z)
 }
 
 /* Computes ROWS rows of A * src into the tile, at `count` elements of a row from element `begin` on. */
-INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __global const float *weights, int begin,
+INLINE void multiply_columns(float *tile, SRC_PARAMS, const struct block rows, __global const float *weights, int begin,
                              int count, int z)
 {
     for (int i = 0; i < count; i += LANES) {
@@ -76,7 +76,7 @@ INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __glob
         float16 sum[ROWS] = {0.0f};
         int y = wrap_index(rows.first, src_at.height);
         for (int j = 0; j < rows.count; j++, y = y + 1 < src_at.height ? y + 1 : 0) {
-            const float16 v = load_elements(INPUT_ARG, x, y, z);
+            const float16 v = load_elements(SRC_ARGS, x, y, z);
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 sum[r] = mad(v, weights[j * ROWS + r], sum[r]);
@@ -88,13 +88,13 @@ INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __glob
 }
 
 /* Fills the tile with positions [begin, end) along x, which are outside the image only if the axis wraps. */
-INLINE void fill_tile(float *tile, INPUT, const struct block rows, __global const float *weights, int begin, int end, int z,
+INLINE void fill_tile(float *tile, SRC_PARAMS, const struct block rows, __global const float *weights, int begin, int end, int z,
                       int planes)
 {
     const int n = src_at.width;
     for (int x = begin; x < end;) {
         const int at = wrap_index(x, n), count = min(end - x, n - at);
-        multiply_columns(tile + (x - begin) * STEP, INPUT_ARG, rows, weights, at * STEP, count * STEP, z);
+        multiply_columns(tile + (x - begin) * STEP, SRC_ARGS, rows, weights, at * STEP, count * STEP, z);
         x += count;
     }
 }
@@ -127,7 +127,7 @@ INLINE uint16 multiply_rows(float16 *sum, const float *tile, __global const floa
 /* Returns row r of a block of outputs, summed without the samples of weight 0, which may be NaN or infinite. Called if the
  * block's sums are not finite. If the source is interleaved, c is the channel and z is 0; otherwise z is the plane and
  * c is 0. Vectorised loops would double the compilation time. */
-NOINLINE float16 sum_without_zeros(INPUT, const struct block rows, __global const float *row_weights,
+NOINLINE float16 sum_without_zeros(SRC_PARAMS, const struct block rows, __global const float *row_weights,
                                    const struct block columns, __global const float *weights, int r, int c, int z, int planes)
 {
     float line[MAX_PLANES * PADDED(CHUNK)];
@@ -143,7 +143,7 @@ NOINLINE float16 sum_without_zeros(INPUT, const struct block rows, __global cons
 #pragma unroll 1
             for (int j = 0; j < rows.count; j++)
                 if (row_weights[j * ROWS + r] != 0.0f)
-                    column = mad(load_elements(INPUT_ARG, first, wrap_index(rows.first + j, src_at.height), z),
+                    column = mad(load_elements(SRC_ARGS, first, wrap_index(rows.first + j, src_at.height), z),
                                  row_weights[j * ROWS + r], column);
             store_sixteen(column, line + LANES + first - at * step);
         }
@@ -160,7 +160,7 @@ NOINLINE float16 sum_without_zeros(INPUT, const struct block rows, __global cons
 
 /* Applies the epilogue and stores the pixels of a block in row y. The second operand of SHARPEN is the file's samples if they
  * are given, as src may be a reduced picture; otherwise it is `other`. With `in_range` no value is clipped. */
-INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const struct epilogue epilogue, int x, int y, int z,
+INLINE void store_row(float16 *value, SRC_PARAMS, PLANES_IN(other), DST_PARAMS, const struct epilogue epilogue, int x, int y, int z,
                       int planes, bool in_range)
 {
     if (epilogue.op != COPY || epilogue.alpha_channel >= 0) {
@@ -188,7 +188,7 @@ INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const str
 /* Computes a segment. Consecutive work-items have consecutive blocks along y, from `first_block` on, so that they share rows
  * of src. `channels` is the number of planes that a work-item computes with SAMPLES. A group has one work-item (product.c), so
  * there is no loop over ITEMS_PER_CALL. */
-NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
+NOINLINE void product_run(SRC_PARAMS, PLANES_IN(other), DST_PARAMS, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
                           const struct epilogue epilogue, int channels, WORK_ITEM_PARAMS)
 {
     float tile[ROWS * TILE_PITCH];
@@ -214,7 +214,7 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
                 tile_first = x;
                 tile_end = min(x + SPAN, last.first + last.count);
                 for (int c = 0; c < fills; c++)
-                    fill_tile(tile + LANES + c * PADDED(SPAN), INPUT_ARG, rows, row_weights, tile_first, tile_end, z + c,
+                    fill_tile(tile + LANES + c * PADDED(SPAN), SRC_ARGS, rows, row_weights, tile_first, tile_end, z + c,
                               planes);
             }
             const int count = min(end, tile_end) - x;
@@ -243,17 +243,17 @@ NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE
         if (!all_finite)
             for (int r = begin_y - block_y * ROWS; r < end_y - block_y * ROWS; r++)
                 for (int c = 0; c < planes; c++)
-                    sum[r][c] = sum_without_zeros(INPUT_ARG, rows, row_weights, columns, weights, r, IS_INTERLEAVED ? c : 0,
+                    sum[r][c] = sum_without_zeros(SRC_ARGS, rows, row_weights, columns, weights, r, IS_INTERLEAVED ? c : 0,
                                                   IS_INTERLEAVED ? 0 : z + c, planes);
         for (int y = begin_y; y < end_y; y++)
-            store_row(sum[y - block_y * ROWS], INPUT_ARG, PLANES_ARG(other), OUTPUT_ARG, epilogue, i * LANES, y, z, planes,
+            store_row(sum[y - block_y * ROWS], SRC_ARGS, PLANES_ARG(other), DST_ARGS, epilogue, i * LANES, y, z, planes,
                       in_range);
     }
 }
 
-__kernel void product(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
+__kernel void product(SRC_PARAMS, PLANES_IN(other), DST_PARAMS, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
                       const struct epilogue epilogue, int channels)
 {
-    product_run(INPUT_ARG, PLANES_ARG(other), OUTPUT_ARG, along_y, along_x, blocks, first_block, epilogue, channels,
+    product_run(SRC_ARGS, PLANES_ARG(other), DST_ARGS, along_y, along_x, blocks, first_block, epilogue, channels,
                 WORK_ITEM_ARGS);
 }

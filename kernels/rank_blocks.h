@@ -15,7 +15,7 @@
 /* The filter. The output is the value at index `rank` of the window's sorted values. */
 struct ranking {
     int radius, rank;
-    int column_bytes;  /* bytes of block.memory per column */
+    int column_bytes;  /* bytes of block.scratch per column */
     int width, height; /* outputs of a block */
     int across, down;  /* blocks of a plane */
 };
@@ -24,10 +24,10 @@ enum { MAX_RADIUS = 127 }; /* RANK_MAX_RADIUS of src/filters/rank.h */
 
 /* Source and destination: planes (src, dst), or, if these are NULL, interleaved samples of `channels` channels (samples,
  * raster). */
-#define INPUT      RASTER_IN(uchar, samples), PLANES_IN(src)
-#define INPUT_ARG  RASTER_IN_ARG(samples), PLANES_ARG(src)
-#define OUTPUT     RASTER_OUT(uchar, raster), PLANES_OUT(dst)
-#define OUTPUT_ARG RASTER_OUT_ARG(raster), PLANES_ARG(dst)
+#define SRC_PARAMS RASTER_IN(uchar, samples), PLANES_IN(src)
+#define SRC_ARGS   RASTER_IN_ARG(samples), PLANES_ARG(src)
+#define DST_PARAMS RASTER_OUT(uchar, raster), PLANES_OUT(dst)
+#define DST_ARGS   RASTER_OUT_ARG(raster), PLANES_ARG(dst)
 
 /* A block of outputs, and a copy of the values of all their windows. */
 struct block {
@@ -35,8 +35,8 @@ struct block {
     int radius, rank;
     int columns;            /* width + 2 * radius */
     int pitch;              /* distance of the rows of `values`, at least `columns` */
-    __global uchar *values; /* height + 2 * radius rows; the first value is at (x - radius, y - radius) */
-    __global uchar *memory; /* column_bytes * pitch bytes, aligned */
+    __global uchar *values;  /* height + 2 * radius rows; the first value is at (x - radius, y - radius) */
+    __global uchar *scratch; /* for rank_block(): column_bytes * pitch bytes, aligned */
 };
 
 /* Returns the nearest 8-bit value; 0 outside [0, 1]. */
@@ -46,7 +46,8 @@ static inline int to_8bit(float v)
 }
 
 /* Copies `count` values from column x of a row of the image. Returns false if one is not a multiple of STEP. */
-static inline bool copy_values(const struct block *block, INPUT, int channels, __global uchar *values, int x, int row, int count)
+static inline bool copy_values(const struct block *block, SRC_PARAMS, int channels, __global uchar *values, int x, int row,
+                               int count)
 {
     bool is_8bit = true;
     if (src) {
@@ -65,7 +66,7 @@ static inline bool copy_values(const struct block *block, INPUT, int channels, _
 }
 
 /* Fills row j of the block's values and applies the border rule. Returns false if a value is not a multiple of STEP. */
-static inline bool fill_row(const struct block *block, INPUT, int channels, int j)
+static inline bool fill_row(const struct block *block, SRC_PARAMS, int channels, int j)
 {
     const int n = src_at.width, x = block->x - block->radius, y = block->y - block->radius + j;
     const int begin = clamp(-x, 0, block->columns), end = clamp(n - x, begin, block->columns); /* inside the image */
@@ -76,7 +77,7 @@ static inline bool fill_row(const struct block *block, INPUT, int channels, int 
         return true;
     }
     const int row = clamp_row(src_at, edge(y, src_at.height));
-    bool is_8bit = copy_values(block, INPUT_ARG, channels, values + begin, x + begin, row, end - begin);
+    bool is_8bit = copy_values(block, SRC_ARGS, channels, values + begin, x + begin, row, end - begin);
     /* Values to the left of the image, then values to the right of it. */
     for (int i = 0; i < block->columns; i++) {
         if (i >= begin && i < end)
@@ -84,13 +85,13 @@ static inline bool fill_row(const struct block *block, INPUT, int channels, int 
         if (beyond_border(x + i, n))
             values[i] = 0;
         else
-            is_8bit &= copy_values(block, INPUT_ARG, channels, values + i, edge(x + i, n), row, 1);
+            is_8bit &= copy_values(block, SRC_ARGS, channels, values + i, edge(x + i, n), row, 1);
     }
     return is_8bit;
 }
 
 /* Stores the output at column i and row j of the block. */
-static inline void store_value(const struct block *block, OUTPUT, int channels, int i, int j, int value)
+static inline void store_value(const struct block *block, DST_PARAMS, int channels, int i, int j, int value)
 {
     const int x = block->x + i, y = block->y + j;
     if (raster)
@@ -103,12 +104,12 @@ static inline void store_value(const struct block *block, OUTPUT, int channels, 
 static inline int block_pitch(int columns);
 
 /* Filters a block. Squares do not use `reach`. */
-static inline void rank_block(const struct block *block, OUTPUT, int channels, __global const float *reach);
+static inline void rank_block(const struct block *block, DST_PARAMS, int channels, __global const float *reach);
 
 /* Filters blocks `item`, item + items, ... of all planes. Each work-item has `scratch_bytes` of `scratch`. skipped[n] becomes 1
  * if block n has values that are not multiples of STEP, or belongs to channel `alpha_channel` (-1: no alpha); else 0. `skipped`
  * may be NULL for samples of a file. */
-NOINLINE void rank_histogram_run(INPUT, OUTPUT, int channels, __global const float *reach, const struct ranking ranking,
+NOINLINE void rank_histogram_run(SRC_PARAMS, DST_PARAMS, int channels, __global const float *reach, const struct ranking ranking,
                                  int alpha_channel, __global uchar *scratch, ulong scratch_bytes, __global uint *skipped, int item,
                                  int items)
 {
@@ -121,21 +122,21 @@ NOINLINE void rank_histogram_run(INPUT, OUTPUT, int channels, __global const flo
         block.height = min(ranking.height, dst_at.first_row + dst_at.rows - block.y);
         block.columns = block.width + 2 * ranking.radius;
         block.pitch = block_pitch(block.columns);
-        block.memory = scratch + item * scratch_bytes;
-        block.values = block.memory + ranking.column_bytes * block.pitch;
+        block.scratch = scratch + item * scratch_bytes;
+        block.values = block.scratch + ranking.column_bytes * block.pitch;
         bool is_8bit = alpha_channel < 0 || block.z % dst_at.channels != alpha_channel;
         for (int j = 0; is_8bit && j < block.height + 2 * ranking.radius; j++)
-            is_8bit = fill_row(&block, INPUT_ARG, channels, j);
+            is_8bit = fill_row(&block, SRC_ARGS, channels, j);
         if (skipped)
             skipped[n] = !is_8bit;
         if (is_8bit)
-            rank_block(&block, OUTPUT_ARG, channels, reach);
+            rank_block(&block, DST_ARGS, channels, reach);
     }
 }
 
-__kernel void rank_histogram(INPUT, OUTPUT, int channels, __global const float *reach, const struct ranking ranking,
+__kernel void rank_histogram(SRC_PARAMS, DST_PARAMS, int channels, __global const float *reach, const struct ranking ranking,
                              int alpha_channel, __global uchar *scratch, ulong scratch_bytes, __global uint *skipped)
 {
-    rank_histogram_run(INPUT_ARG, OUTPUT_ARG, channels, reach, ranking, alpha_channel, scratch, scratch_bytes, skipped,
+    rank_histogram_run(SRC_ARGS, DST_ARGS, channels, reach, ranking, alpha_channel, scratch, scratch_bytes, skipped,
                        get_global_id(0), get_global_size(0));
 }

@@ -33,9 +33,9 @@ enum {
     THRESHOLDS = 8,    /* of a sweep, a bit each */
     FEW_COLUMNS = 4,   /* so few columns are finished value by value: another sweep costs more */
     COUNTER_BITS = 16, /* a disc has at most 50,671 values, and a counter grows by at most 256 a row */
-    COLUMNS = 8,       /* columns of the window that are added at once */
-    LOW_BITS = 4,      /* lowest bits of a counter, which overflow when that many columns are added */
-    OVERFLOWS = 6      /* bits of the number of overflows in a row */
+    BATCH = 8,         /* values that enter, and values that leave, which are added at once */
+    LOW_BITS = 4,      /* lowest bits of a counter: a batch is added to these, and its overflow is counted */
+    OVERFLOW_BITS = 6  /* bits of the number of overflows while the disc moves by one row */
 };
 
 /* A byte of each column of a tile. With char16 the loop of a sweep has twice as many instructions. */
@@ -58,12 +58,12 @@ struct window {
 };
 
 /* A disc, and the values that it moves over. added[d] and removed[d] have the distances from the middle of the disc to the
- * values that enter and leave when it moves up (d = 0) or down (1). They are padded to `columns`, a multiple of COLUMNS, with
- * values that both enter and leave. */
+ * values that enter and leave when it moves up (d = 0) or down (1), one of each per column of the disc. They are padded to
+ * `moved`, a multiple of BATCH, with values that both enter and leave. */
 struct disc {
     int radius, rank, pitch;
     int reach[MAX_RADIUS + 1]; /* half width of the row at this distance from the middle; half height of the column */
-    int columns, added[2][2 * (MAX_RADIUS + 1)], removed[2][2 * (MAX_RADIUS + 1)];
+    int moved, added[2][2 * (MAX_RADIUS + 1)], removed[2][2 * (MAX_RADIUS + 1)];
     bool is_used[MAX_VALUE + 1]; /* true for values that occur in the block */
 };
 
@@ -199,8 +199,8 @@ static inline bytes add_bits(bytes *sum, bytes a, bytes b)
 }
 
 /* Moves the windows of all columns up from the middle row (direction -1) or down (1), and counts the values below the
- * thresholds. A bit b of a value that leaves is inverted and added, 1 - b instead of -b. So each column of the window adds 1
- * too many, which `limit` allows for. An output is known if the rank is between the counts of two thresholds. */
+ * thresholds. A bit b of a value that leaves is inverted and added, 1 - b instead of -b. So each value that leaves adds 1 too
+ * many, which `limit` allows for. An output is known if the rank is between the counts of two thresholds. */
 static inline void sweep(struct tile *tile, __global const uchar *at, const struct disc *disc, int direction)
 {
     const int rows = tile->unknown, *to_added = disc->added[direction > 0], *to_removed = disc->removed[direction > 0];
@@ -212,11 +212,11 @@ static inline void sweep(struct tile *tile, __global const uchar *at, const stru
     tile->lower = tile->higher = 0;
     tile->unknown = 0;
     for (int j = 1; j <= rows; j++, at += direction * disc->pitch) {
-        bytes overflows[OVERFLOWS] = {0};
-        for (int k = 0; k < disc->columns; k += COLUMNS) {
-            bytes carry[COLUMNS];
+        bytes overflows[OVERFLOW_BITS] = {0};
+        for (int k = 0; k < disc->moved; k += BATCH) {
+            bytes carry[BATCH];
 #pragma unroll
-            for (int i = 0; i < COLUMNS; i++) {
+            for (int i = 0; i < BATCH; i++) {
                 const bytes added = ((__global const struct unaligned_bytes *)(at + to_added[k + i]))->all;
                 const bytes removed = ((__global const struct unaligned_bytes *)(at + to_removed[k + i]))->all;
                 carry[i] = add_bits(&count[0], compare(added, base), ~compare(removed, base));
@@ -229,7 +229,7 @@ static inline void sweep(struct tile *tile, __global const uchar *at, const stru
                 carry[i] = add_bits(&count[2], carry[2 * i], carry[2 * i + 1]);
             bytes overflow = add_bits(&count[3], carry[0], carry[1]);
 #pragma unroll
-            for (int i = 0; i < OVERFLOWS; i++) {
+            for (int i = 0; i < OVERFLOW_BITS; i++) {
                 const bytes both = overflows[i] & overflow;
                 overflows[i] ^= overflow;
                 overflow = both;
@@ -238,10 +238,10 @@ static inline void sweep(struct tile *tile, __global const uchar *at, const stru
         bytes carry = 0;
 #pragma unroll
         for (int i = LOW_BITS; i < COUNTER_BITS; i++)
-            carry = add_bits(&count[i], i < LOW_BITS + OVERFLOWS ? overflows[i - LOW_BITS] : (bytes)0, carry);
+            carry = add_bits(&count[i], i < LOW_BITS + OVERFLOW_BITS ? overflows[i - LOW_BITS] : (bytes)0, carry);
 
         /* Bits of the thresholds that the output is not below, then their number. */
-        const int limit = disc->rank + j * disc->columns;
+        const int limit = disc->rank + j * disc->moved;
         bytes passed = 0xff;
 #pragma unroll
         for (int i = 0; i < COUNTER_BITS; i++)
@@ -338,8 +338,8 @@ static inline void set_disc(struct disc *disc, const struct block *block, __glob
     disc->pitch = pitch;
     for (int j = 0; j <= radius; j++)
         disc->reach[j] = (int)reach[j];
-    disc->columns = (2 * radius + COLUMNS) / COLUMNS * COLUMNS;
-    for (int k = 0; k < disc->columns; k++) {
+    disc->moved = (2 * radius + BATCH) / BATCH * BATCH;
+    for (int k = 0; k < disc->moved; k++) {
         const int x = min(k - radius, radius), rise = k <= 2 * radius ? disc->reach[abs(x)] * pitch : 0,
                   next = k <= 2 * radius ? rise + pitch : 0;
         disc->added[0][k] = x - next;
@@ -349,8 +349,8 @@ static inline void set_disc(struct disc *disc, const struct block *block, __glob
     }
 }
 
-/* Filters a block of discs, tile by tile. block->memory has the last row of the tiles above. */
-static inline void rank_block(const struct block *block, OUTPUT, int channels, __global const float *reach)
+/* Filters a block of discs, tile by tile. block->scratch has the last row of the tiles above. */
+static inline void rank_block(const struct block *block, DST_PARAMS, int channels, __global const float *reach)
 {
     const int radius = block->radius, pitch = block->pitch;
     struct disc disc;
@@ -368,12 +368,12 @@ static inline void rank_block(const struct block *block, OUTPUT, int channels, _
         struct window window;
         fill_window(&window, at, &disc);
         for (int x = 0; x < block->width; x += TILE_COLUMNS) {
-            __global uchar *last = block->memory + x;
+            __global uchar *last = block->scratch + x;
             tile.columns = min((int)TILE_COLUMNS, block->width - x);
             rank_tile(&tile, &window, at + x, &disc, y > 0 ? last : 0);
             for (int j = 0; j < tile.rows; j++)
                 for (int i = 0; i < tile.columns; i++)
-                    store_value(block, OUTPUT_ARG, channels, x + i, y + j, LANE(tile.output[j], i));
+                    store_value(block, DST_ARGS, channels, x + i, y + j, LANE(tile.output[j], i));
             for (int i = 0; i < tile.columns; i++)
                 last[i] = LANE(tile.output[tile.rows - 1], i);
         }

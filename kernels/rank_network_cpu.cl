@@ -71,30 +71,30 @@ struct __attribute__((packed)) unaligned_pixel {
     pixel_word p;
 };
 
-#define INPUT      RASTER_IN(key, src), const struct geometry src_at
-#define INPUT_ARG  RASTER_IN_ARG(src), src_at
-#define OUTPUT     RASTER_OUT(key, dst), const struct geometry dst_at
-#define OUTPUT_ARG RASTER_OUT_ARG(dst), dst_at
+#define SRC_PARAMS RASTER_IN(key, src), const struct geometry src_at
+#define SRC_ARGS   RASTER_IN_ARG(src), src_at
+#define DST_PARAMS RASTER_OUT(key, dst), const struct geometry dst_at
+#define DST_ARGS   RASTER_OUT_ARG(dst), dst_at
 #define ZERO_KEY   0
 
-static inline keys load_sixteen_keys(INPUT, int x, int y, int z)
+static inline keys load_sixteen_keys(SRC_PARAMS, int x, int y, int z)
 {
     return ((__global const struct unaligned *)(src + PIXEL_INDEX(src, x, y, 0)))->k;
 }
 
-static inline void store_sixteen_keys(OUTPUT, int x, int y, int z, keys k)
+static inline void store_sixteen_keys(DST_PARAMS, int x, int y, int z, keys k)
 {
     ((__global struct unaligned *)(dst + PIXEL_INDEX(dst, x, y, 0)))->k = k;
 }
 
-static inline key load_key(INPUT, int x, int y, int channels, int c)
+static inline key load_key(SRC_PARAMS, int x, int y, int channels, int c)
 {
     return src[PIXEL_INDEX(src, x, y, 0) * channels + c];
 }
 
 /* Copies `count` pixels of row y, from x on, to a line. The last one or two are copied key by key: the excess of a word may
  * be beyond the buffer. */
-INLINE void load_pixels(key line[2][LINE], INPUT, int x, int y, int channels, int count)
+INLINE void load_pixels(key line[2][LINE], SRC_PARAMS, int x, int y, int channels, int count)
 {
     __global const key *p = src + PIXEL_INDEX(src, x, y, 0) * channels;
     key *even = pixel_at(line, 0, channels), *odd = pixel_at(line, 1, channels);
@@ -112,7 +112,7 @@ INLINE void load_pixels(key line[2][LINE], INPUT, int x, int y, int channels, in
 
 /* Copies `count` pixels of a line to row y, from x on. The last one or two are copied key by key: the excess of a word would
  * overwrite pixels of another work-item. */
-INLINE void store_pixels(key line[2][LINE], OUTPUT, int x, int y, int channels, int count)
+INLINE void store_pixels(key line[2][LINE], DST_PARAMS, int x, int y, int channels, int count)
 {
     __global key *p = dst + PIXEL_INDEX(dst, x, y, 0) * channels;
     const key *even = pixel_at(line, 0, channels), *odd = pixel_at(line, 1, channels);
@@ -128,30 +128,30 @@ INLINE void store_pixels(key line[2][LINE], OUTPUT, int x, int y, int channels, 
     }
 }
 #else
-#define INPUT      PLANES_IN(src)
-#define INPUT_ARG  PLANES_ARG(src)
-#define OUTPUT     PLANES_OUT(dst)
-#define OUTPUT_ARG PLANES_ARG(dst)
+#define SRC_PARAMS PLANES_IN(src)
+#define SRC_ARGS   PLANES_ARG(src)
+#define DST_PARAMS PLANES_OUT(dst)
+#define DST_ARGS   PLANES_ARG(dst)
 #define ZERO_KEY   to_key(0.0f)
 
-static inline keys load_sixteen_keys(INPUT, int x, int y, int z)
+static inline keys load_sixteen_keys(SRC_PARAMS, int x, int y, int z)
 {
     return to_keys(load(PLANES_ARG(src), x, y, z));
 }
 
-static inline void store_sixteen_keys(OUTPUT, int x, int y, int z, keys k)
+static inline void store_sixteen_keys(DST_PARAMS, int x, int y, int z, keys k)
 {
     store(PLANES_ARG(dst), x, y, z, from_keys(k));
 }
 
-static inline key load_key(INPUT, int x, int y, int channels, int z)
+static inline key load_key(SRC_PARAMS, int x, int y, int channels, int z)
 {
     return to_key(src[offset(src_at, x, y, z)]);
 }
 #endif
 
 /* Fills a line with the pixels of row y that outputs [x, x + count) need, with the border rule along both axes. */
-INLINE void fill_line_of_keys(key line[2][LINE], INPUT, int x, int y, int z, int channels, int radius, int count)
+INLINE void fill_line_of_keys(key line[2][LINE], SRC_PARAMS, int x, int y, int z, int channels, int radius, int count)
 {
     if (beyond_border(y, src_at.height)) {
         for (int i = 0; i < LINE; i++)
@@ -161,22 +161,22 @@ INLINE void fill_line_of_keys(key line[2][LINE], INPUT, int x, int y, int z, int
     const int row = clamp_row(src_at, edge(y, src_at.height)), n = src_at.width;
     if (channels == 1)
         for (int i = 0; i < count; i += 2 * LANES) {
-            const keys a = load_sixteen_keys(INPUT_ARG, x + i, row, z);
-            const keys b = x + i + LANES < n ? load_sixteen_keys(INPUT_ARG, x + i + LANES, row, z) : a;
+            const keys a = load_sixteen_keys(SRC_ARGS, x + i, row, z);
+            const keys b = x + i + LANES < n ? load_sixteen_keys(SRC_ARGS, x + i + LANES, row, z) : a;
             store_keys((keys)(a.even, b.even), pixel_at(line, i, 1));
             store_keys((keys)(a.odd, b.odd), pixel_at(line, i + 1, 1));
         }
 #ifdef SAMPLE
     else
-        load_pixels(line, INPUT_ARG, x, row, channels, count);
+        load_pixels(line, SRC_ARGS, x, row, channels, count);
 #endif
     for (int i = 1; i <= radius; i++)
         for (int c = 0; c < channels; c++) {
             const int left = x - i, right = x + count - 1 + i;
             pixel_at(line, -i, channels)[c] =
-                beyond_border(left, n) ? ZERO_KEY : load_key(INPUT_ARG, edge(left, n), row, channels, z + c);
+                beyond_border(left, n) ? ZERO_KEY : load_key(SRC_ARGS, edge(left, n), row, channels, z + c);
             pixel_at(line, count - 1 + i, channels)[c] =
-                beyond_border(right, n) ? ZERO_KEY : load_key(INPUT_ARG, edge(right, n), row, channels, z + c);
+                beyond_border(right, n) ? ZERO_KEY : load_key(SRC_ARGS, edge(right, n), row, channels, z + c);
         }
 }
 
@@ -208,22 +208,22 @@ INLINE void filter_rows(key lines[LINES][2][LINE], int r, int at, int channels, 
 }
 
 /* Interleaves sixteen even pixels a and odd pixels b of one channel, and stores them from pixel 2 * at of the block on. */
-INLINE void store_pairs(OUTPUT, int x, int y, int z, int at, int count, keys a, keys b)
+INLINE void store_pairs(DST_PARAMS, int x, int y, int z, int at, int count, keys a, keys b)
 {
-    store_sixteen_keys(OUTPUT_ARG, x + 2 * at, y, z,
+    store_sixteen_keys(DST_ARGS, x + 2 * at, y, z,
                        (keys)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7));
     if (2 * at + LANES < count)
-        store_sixteen_keys(OUTPUT_ARG, x + 2 * at + LANES, y, z,
+        store_sixteen_keys(DST_ARGS, x + 2 * at + LANES, y, z,
                            (keys)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf));
 }
 
 /* Filters a block. Pixels of several channels are collected in a line before they are stored. */
-INLINE void filter_block(INPUT, OUTPUT, int x, int y, int z, int channels, const int radius)
+INLINE void filter_block(SRC_PARAMS, DST_PARAMS, int x, int y, int z, int channels, const int radius)
 {
     key lines[LINES][2][LINE], out[2][2][LINE];
     const int count = min(SEGMENT, dst_at.width - x), end = min(y + OUTPUTS, dst_at.first_row + dst_at.rows);
     for (int r = 0; r < OUTPUTS + 2 * radius; r++)
-        fill_line_of_keys(lines[r], INPUT_ARG, x, y - radius + r, z, channels, radius, count);
+        fill_line_of_keys(lines[r], SRC_ARGS, x, y - radius + r, z, channels, radius, count);
     for (int r = 0; y + r < end; r += 2) {
         for (int at = 0; at < (count + 1) / 2 * channels; at += LANES) {
             keys even[2], odd[2];
@@ -234,19 +234,19 @@ INLINE void filter_block(INPUT, OUTPUT, int x, int y, int z, int channels, const
                     store_keys(even[k], pixel_at(out[k], 0, channels) + at);
                     store_keys(odd[k], pixel_at(out[k], 1, channels) + at);
                 } else if (y + r + k < end) {
-                    store_pairs(OUTPUT_ARG, x, y + r + k, z, at, count, even[k], odd[k]);
+                    store_pairs(DST_ARGS, x, y + r + k, z, at, count, even[k], odd[k]);
                 }
         }
 #ifdef SAMPLE
         for (int k = 0; channels > 1 && k < 2 && y + r + k < end; k++)
-            store_pixels(out[k], OUTPUT_ARG, x, y + r + k, channels, count);
+            store_pixels(out[k], DST_ARGS, x, y + r + k, channels, count);
 #endif
     }
 }
 
 #ifndef SAMPLE
 /* Copies a block of an alpha channel. */
-static inline void copy_block(INPUT, OUTPUT, int x, int y, int z)
+static inline void copy_block(SRC_PARAMS, DST_PARAMS, int x, int y, int z)
 {
     for (int r = y; r < min(y + OUTPUTS, dst_at.first_row + dst_at.rows); r++)
         for (int i = x; i < min(x + SEGMENT, dst_at.width); i += LANES)
@@ -256,7 +256,7 @@ static inline void copy_block(INPUT, OUTPUT, int x, int y, int z)
 
 /* Filters the blocks of a call (planes.h). `channels` is the number of channels of an interleaved pixel; 1 for planes. The code
  * is compiled twice, with each radius as a constant. */
-NOINLINE void rank_network_run(INPUT, OUTPUT, int channels, int radius, int alpha_channel, WORK_ITEM_PARAMS)
+NOINLINE void rank_network_run(SRC_PARAMS, DST_PARAMS, int channels, int radius, int alpha_channel, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + ITEMS_PER_CALL; item++) {
@@ -265,18 +265,18 @@ NOINLINE void rank_network_run(INPUT, OUTPUT, int channels, int radius, int alph
             return;
 #ifndef SAMPLE
         if (alpha_channel >= 0 && item_z % dst_at.channels == alpha_channel) {
-            copy_block(INPUT_ARG, OUTPUT_ARG, x, y, item_z);
+            copy_block(SRC_ARGS, DST_ARGS, x, y, item_z);
             continue;
         }
 #endif
         if (radius == 1)
-            filter_block(INPUT_ARG, OUTPUT_ARG, x, y, item_z, channels, 1);
+            filter_block(SRC_ARGS, DST_ARGS, x, y, item_z, channels, 1);
         else
-            filter_block(INPUT_ARG, OUTPUT_ARG, x, y, item_z, channels, 2);
+            filter_block(SRC_ARGS, DST_ARGS, x, y, item_z, channels, 2);
     }
 }
 
-__kernel void rank_network(INPUT, OUTPUT, int channels, int radius, int alpha_channel)
+__kernel void rank_network(SRC_PARAMS, DST_PARAMS, int channels, int radius, int alpha_channel)
 {
-    rank_network_run(INPUT_ARG, OUTPUT_ARG, channels, radius, alpha_channel, WORK_ITEM_ARGS);
+    rank_network_run(SRC_ARGS, DST_ARGS, channels, radius, alpha_channel, WORK_ITEM_ARGS);
 }

@@ -56,15 +56,15 @@ static inline int block_pitch(int columns)
     return columns;
 }
 
-/* Filters a block of squares. Its memory has the tiers of all columns:
+/* Filters a block of squares. Its scratch has the tiers of all columns:
  *
  *     | upper tier of column 0, 1, ... | lower tier below upper bin 0 of column 0, 1, ... | below upper bin 1 | ... | bin 15 |
  *
  * The rows above the first output only fill the histograms. */
-static inline void rank_block(const struct block *block, OUTPUT, int channels, __global const float *reach)
+static inline void rank_block(const struct block *block, DST_PARAMS, int channels, __global const float *reach)
 {
     (void)reach;
-    __global bins *columns = (__global bins *)block->memory;
+    __global bins *columns = (__global bins *)block->scratch;
     const int pitch = block->pitch, span = 2 * block->radius; /* columns or rows of a window after its first one */
     bins one_value[TIER];    /* tiers with a single value, in bin b */
     bins lower[TIER];        /* lower tiers of the window */
@@ -102,7 +102,7 @@ static inline void rank_block(const struct block *block, OUTPUT, int channels, _
             lower[b] = sum;
             last[b] = x;
             ((struct unaligned *)(before + 1))->all = upper;
-            store_value(block, OUTPUT_ARG, channels, x, j - span,
+            store_value(block, DST_ARGS, channels, x, j - span,
                         b * TIER + count_bins(sum, block->rank - (before[b] - BIAS)));
             upper -= columns[x];
         }

@@ -66,11 +66,11 @@ typedef int mask;
 #define any_lane(t)      (t)
 #endif
 
-#define COUNTED_ROWS 64 /* also in src/engine/transfer.c */
+#define CLIP_COUNTERS 64 /* pairs of counters of an image; also in src/engine/transfer.c */
 
 /* Counts values that are clipped, beyond [lowest, highest] by more than 1/2, and NaN. The values are in units of integer
- * samples, not yet rounded; only lanes in which `valid` is true are counted. Each image of a group has COUNTED_ROWS pairs of
- * counters, which its rows use cyclically, so that no counter overflows. */
+ * samples, not yet rounded; only lanes in which `valid` is true are counted. Row y of an image adds to pair
+ * y % CLIP_COUNTERS of its counters, so that no counter overflows. */
 static inline void count_clipped(__global uint *counters, int y, int z, lanes value, float lowest, float highest, mask valid)
 {
     const mask inside = (value >= lowest - 0.5f) & (value <= highest + 0.5f);
@@ -78,7 +78,7 @@ static inline void count_clipped(__global uint *counters, int y, int z, lanes va
         return;
     const int beyond = popcount_mask(((value < lowest - 0.5f) | (value > highest + 0.5f)) & valid);
     const int nan = popcount_mask((value != value) & valid);
-    __global uint *counter = counters + 2 * (z * COUNTED_ROWS + y % COUNTED_ROWS);
+    __global uint *counter = counters + 2 * (z * CLIP_COUNTERS + y % CLIP_COUNTERS);
     if (beyond > 0)
         atomic_add(counter, (uint)beyond);
     if (nan > 0)

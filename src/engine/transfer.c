@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pairs of clipping counters of an image. Row y uses pair y % COUNTED_ROWS: atomic additions to a single pair
- * would wait for each other. */
-enum { COUNTED_ROWS = 64 };
+/* Pairs of clipping counters of an image. Row y uses pair y % CLIP_COUNTERS: atomic additions to a single
+ * pair would wait for each other. */
+enum { CLIP_COUNTERS = 64 };
 
 /* Largest float that does not become an infinite half, less the 0.5 that kernels allow for rounding to
  * integers (count_clipped of kernels/raster.h). */
@@ -137,18 +137,18 @@ enum status clipping_begin(const struct run *run, const struct conversion *to, i
     *counters = NULL;
     if (!to->counts_clipping)
         return STATUS_OK;
-    return counters_create(run->device, (size_t)images * COUNTED_ROWS * 2, counters, error);
+    return counters_create(run->device, (size_t)images * CLIP_COUNTERS * 2, counters, error);
 }
 
 enum status clipping_read(const struct run *run, cl_mem counters, int images, struct clipping *clippings,
                           struct error *error)
 {
-    cl_uint counts[COUNTED_ROWS][2];
+    cl_uint counts[CLIP_COUNTERS][2];
     enum status status = STATUS_OK;
     for (int i = 0; counters && status == STATUS_OK && i < images; i++) {
         const size_t size = sizeof counts / sizeof(cl_uint);
         status = words_read(run->device, counters, (size_t)i * size, size, counts, true, error);
-        for (int y = 0; status == STATUS_OK && y < COUNTED_ROWS; y++) {
+        for (int y = 0; status == STATUS_OK && y < CLIP_COUNTERS; y++) {
             clippings[i].beyond += counts[y][0];
             clippings[i].not_numbers += counts[y][1];
         }
