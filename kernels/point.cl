@@ -15,11 +15,10 @@
  * Grid: x counts vecs (texels in images), y rows, z planes. Order: as written, channels ascending. */
 #include "planes.h"
 #if LANES == 16
-#define VALUES 16 /* floats of a vec: its lanes, or the four channels of a texel */
+#define REAL_LANES 16 /* floats of a vec: its lanes, or the four channels of a texel */
 #else
-#define VALUES 4
+#define REAL_LANES 4
 #endif
-#define REAL_LANES VALUES /* what power.h calls them */
 #include "power.h"
 
 /* Computes factor * v + offset_fraction * full scale for all channels but alpha (-1: no alpha). z counts the planes of all
@@ -209,7 +208,7 @@ __kernel void find_origin(PLANES_IN(src), __global uint *counters, int histogram
 /* Returns true if any lane is true. */
 static inline int any_lane(ints lanes)
 {
-#if VALUES == 16
+#if REAL_LANES == 16
     const int8 pairs = lanes.lo | lanes.hi;
     const int4 rest = pairs.lo | pairs.hi;
 #else
@@ -218,36 +217,36 @@ static inline int any_lane(ints lanes)
     return (rest.x | rest.y | rest.z | rest.w) != 0;
 }
 
-/* Returns the bin of each value: of integers the sample, of floats the distance from the origin.
+/* Returns the bin of each value: of integers the sample, of floats (is_float) the distance from the origin.
  *
  *     integers below 2 times full scale     bins are 1/65535 wide
  *     larger integers (--range, sums)       the bits of |v| without the lowest SHIFT bits: these increase with |v|, as the
  *     and floats                            bits of positive floats sort like integers. A value midway between two
  *                                           bins goes to the lower one */
-static inline ints find_bins(vec v, int floats)
+static inline ints find_bins(vec v, int is_float)
 {
-    const int bins = floats ? FLOAT_BINS : INTEGER_BINS;
+    const int bins = is_float ? FLOAT_BINS : INTEGER_BINS;
     const vec a = fabs(v);
     const ints is_distant = a >= 2.0f;
     ints bin = DISTANT_BINS + TO_INTS(mad(is_distant ? (vec)(0.0f) : v, 65535.0f, (vec)(LINEAR_BINS + 0.5f)));
-    if (floats || any_lane(is_distant)) {
-        const int first = floats ? 0 : 0x40000000 /* bits of 2.0f */, count = floats ? bins / 2 : DISTANT_BINS;
+    if (is_float || any_lane(is_distant)) {
+        const int first = is_float ? 0 : 0x40000000 /* bits of 2.0f */, count = is_float ? bins / 2 : DISTANT_BINS;
         const ints rounding = v < 0.0f ? (ints)(1 << (SHIFT - 1)) : (ints)((1 << (SHIFT - 1)) - 1);
         const ints number = min((bits_of_float(a) - first + rounding) >> SHIFT, (ints)(count - 1));
         const ints distant = v < 0.0f ? count - 1 - number : bins - count + number;
-        bin = floats ? distant : is_distant ? distant : bin;
+        bin = is_float ? distant : is_distant ? distant : bin;
     }
     return a < INFINITY ? bin : (ints)(bins);
 }
 
 /* Counts the colours of rows [rows.x, rows.y), divided by alpha. `histograms` is 1, for all colours together, or the number of
- * colours. The counters are `copies` copies of these histograms, which the host adds up. Grid: a vec per work-item, in copy
- * y % copies; with LANES 16 one work-item per copy, which counts every `copies`-th row. */
+ * colours. There are `copies` copies of these histograms, which the host adds up, to avoid conflicts between work-items. Grid:
+ * x counts vecs, y rows; with LANES 16 a work-item counts every `copies`-th row. Work-items of row y use copy y % copies. */
 __kernel void count_values(PLANES_IN(src), __global uint *counters, int2 rows, int copies, int histograms, int colours, int alpha,
-                    int floats)
+                           int is_float)
 {
     const size_t step_x = get_global_size(0) * LANES, step_y = get_global_size(1);
-    const int bins = floats ? FLOAT_BINS : INTEGER_BINS, spacing = bins + SPACING;
+    const int bins = is_float ? FLOAT_BINS : INTEGER_BINS, spacing = bins + SPACING;
     __global uint *copy = counters + (size_t)(get_global_id(1) % copies) * histograms * spacing;
 #ifdef IMAGES
     vec origin;
@@ -262,8 +261,8 @@ __kernel void count_values(PLANES_IN(src), __global uint *counters, int2 rows, i
             const int planes = colours, valid = min(LANES, src_at.width - x);
             const int next_plane = histograms > 1 ? spacing : 0, next_value = 0;
 #endif
-            /* The first `valid` values of a vec are counted. Value i of plane z belongs to the histogram at
-             * z * next_plane + i * next_value. */
+            /* The first `valid` floats of a vec are colours, the others lanes beyond the picture or channels that are not
+             * colours. Float i of plane z belongs to the histogram at z * next_plane + i * next_value. */
             ints found[4];
             int *const bin = (int *)found;
             for (int z = 0; z < planes; z++) {
@@ -274,18 +273,18 @@ __kernel void count_values(PLANES_IN(src), __global uint *counters, int2 rows, i
 #ifndef IMAGES
                 const float origin = as_float(counters[(histograms > 1 ? z : 0) * spacing + bins + ORIGIN]);
 #endif
-                found[z] = full > 0.0f ? find_bins(v - origin, floats) : (ints)(bins + 1);
+                found[z] = full > 0.0f ? find_bins(v - origin, is_float) : (ints)(bins + 1);
             }
-            /* The other values are lanes beyond the picture, or channels that are not colours. They are ignored: counted in the
-             * plane's first histogram, so i * next_value, which is added below, is subtracted. */
-            for (int i = valid; i < VALUES; i++)
+            /* Count the others as ignored in the plane's first histogram: the offset of their own histogram is subtracted here
+             * and added again below. */
+            for (int i = valid; i < REAL_LANES; i++)
                 for (int z = 0; z < planes; z++)
-                    bin[z * VALUES + i] = bins + 1 - i * next_value;
+                    bin[z * REAL_LANES + i] = bins + 1 - i * next_value;
             /* Alternate between planes: neighbours in a plane often increment the same counter, and each such increment waits
              * for the previous one. */
 #pragma unroll
-            for (int i = 0; i < VALUES; i++)
+            for (int i = 0; i < REAL_LANES; i++)
                 for (int z = 0; z < planes; z++)
-                    COUNT(copy + z * next_plane + i * next_value + bin[z * VALUES + i]);
+                    COUNT(copy + z * next_plane + i * next_value + bin[z * REAL_LANES + i]);
         }
 }

@@ -124,9 +124,9 @@ static enum status histogram_add(struct run *run, const void *params, const stru
     const cl_int2 range = {{rows.begin, rows.end}};
     const cl_int copies = histogram_copies(shape), histograms = histogram_count(params, shape),
                  colours = shape->channels - shape->alpha, alpha = shape_alpha(shape),
-                 floats = counts_floats(shape);
+                 is_float = counts_floats(shape);
     /* The origin must be known before the first float is counted. */
-    if (floats && rows.begin == 0) {
+    if (is_float && rows.begin == 0) {
         struct kernel_launch find = run_work(run, "point", "find_origin", src);
         find.config = (struct launch_config){1, {1, 1}};
         /* One work-item per histogram; width counts floats. */
@@ -146,7 +146,7 @@ static enum status histogram_add(struct run *run, const void *params, const stru
         work.height = copies;
     }
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(result->words), ARG(range),
-                  ARG(copies), ARG(histograms), ARG(colours), ARG(alpha), ARG(floats));
+                  ARG(copies), ARG(histograms), ARG(colours), ARG(alpha), ARG(is_float));
 }
 
 /* ---------------------------------------------------------------- searching */
