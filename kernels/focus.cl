@@ -7,7 +7,7 @@
  *     focus_divide    divides the sums by the sums of weights
  *     focus_lowpass   adds a lowpass to the mean, with the weight of the coarsest level's energies
  *     focus_measure   adds up the 3x3 energies of all subbands of a level, at the coefficients of level 1
- *     focus_winner    keeps the largest of these sums, and the number of its picture
+ *     focus_sharpest  keeps the largest of these sums, and the number of its picture
  *
  * exp(t) would overflow. So layer 2b of `weights` is the sum of exp(t - m) of subband b, and layer 2b + 1 is m, the largest t
  * so far. If a picture has a larger one, the sums are multiplied by exp(old m - new m). The first picture has weight 1.
@@ -83,7 +83,7 @@ __kernel void focus_coarsen(PLANES_IN(energies), PLANES_OUT(dst))
     store(PLANES_ARG(dst), x, y, z, (1.0f / 24.0f) * VLOAD(line));
 }
 
-/* Returns the sum of three neighbours in a row, with weights 1 5 1. */
+/* Returns the sum of three neighbours along x, with weights 1 5 1. */
 static inline vec sum_row(PLANES_IN(s), int x, int y, int z)
 {
     __global const float *row = s + offset(s_at, 0, clamp(y, 0, s_at.height - 1), z);
@@ -201,15 +201,15 @@ __kernel void focus_measure(PLANES_IN(energies), PLANES_OUT(sums), int shift)
     }
 }
 
-/* Plane 0 of `winners` is the largest sum, plane 1 the number of its picture. */
-__kernel void focus_winner(PLANES_IN(sums), PLANES_OUT(winners), float picture)
+/* Plane 0 of `sharpest` is the largest sum, plane 1 the number of its picture. */
+__kernel void focus_sharpest(PLANES_IN(sums), PLANES_OUT(sharpest), float picture)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + winners_at.first_row;
-    if (x >= winners_at.width || y >= winners_at.first_row + winners_at.rows)
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + sharpest_at.first_row;
+    if (x >= sharpest_at.width || y >= sharpest_at.first_row + sharpest_at.rows)
         return;
     const vec sum = load(PLANES_ARG(sums), x, y, 0);
-    const vec most = picture > 0.0f ? load(PLANES_ARG(winners), x, y, 0) : (vec)(-1.0f);
-    const vec winner = picture > 0.0f ? load(PLANES_ARG(winners), x, y, 1) : (vec)(0.0f);
-    store(PLANES_ARG(winners), x, y, 0, fmax(sum, most));
-    store(PLANES_ARG(winners), x, y, 1, sum > most ? (vec)(picture) : winner);
+    const vec most = picture > 0.0f ? load(PLANES_ARG(sharpest), x, y, 0) : (vec)(-1.0f);
+    const vec before = picture > 0.0f ? load(PLANES_ARG(sharpest), x, y, 1) : (vec)(0.0f);
+    store(PLANES_ARG(sharpest), x, y, 0, fmax(sum, most));
+    store(PLANES_ARG(sharpest), x, y, 1, sum > most ? (vec)(picture) : before);
 }

@@ -37,7 +37,7 @@
 
 /* A histogram of energies has 8 bins an octave; these constants are also in src/wavelet/noise_estimate.[ch]. The upper
  * bits of a positive float, exponent and three bits of the mantissa, are its bin. */
-#define CLASSES   2 /* [0]: the upper class, [1]: the lower one */
+#define CLASSES   2 /* histogram 0: the upper class, 1: the lower class */
 #define BINS      768
 #define SHIFT     20
 #define FIRST_BIN ((127 - 32) << 3) /* begins at 2^-32, ends at 2^64 */

@@ -39,9 +39,9 @@ void samples_free(struct sample_array *values);
  * `exponent` is of the power law of the transfer curve; 0 means sRGB's curve. */
 struct page memory_page(struct run *run, const struct plan *plan, bool linear, double exponent);
 
-/* Sends the inputs, one image or all `count` pages of a pyramid, through page->plan, and appends the values
- * of all output pages to `values`. The plan must not need rows that an input does not have. `name` begins
- * messages. */
+/* Runs page->plan on `count` input pages and appends the values of all output pages to `values`. The pages
+ * are one image, or all pages of a file of coefficients. They must have all rows that the plan needs. `name`
+ * begins messages. */
 enum status run_in_memory(const char *name, const struct page *page, const struct input_page *inputs,
                           size_t count, struct sample_array *values, struct error *error);
 

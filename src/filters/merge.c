@@ -27,14 +27,14 @@ enum status merge_base_make(struct merge_base *base, const struct merge_input *i
                                 .edges = edges};
     if (!info->alpha && !sample_is_float(info->type))
         return STATUS_OK;
-    base->counts =
-        allocate_zeroed(base->width * base->height, sizeof *base->counts, "the coverage of a stack", error);
-    return base->counts ? STATUS_OK : STATUS_FAILED;
+    base->coverage =
+        allocate_zeroed(base->width * base->height, sizeof *base->coverage, "the coverage of a stack", error);
+    return base->coverage ? STATUS_OK : STATUS_FAILED;
 }
 
 void merge_base_free(struct merge_base *base)
 {
-    free(base->counts);
+    free(base->coverage);
     free(base->files);
     free(base->pixels);
 }
@@ -62,7 +62,7 @@ void merge_values(const struct merge_base *base, const void *samples, size_t fir
             values[i * channels + c] *= values[(i + 1) * channels - 1];
 }
 
-bool merge_covers(const struct merge_base *base, const double *pixel)
+bool merge_is_covered(const struct merge_base *base, const double *pixel)
 {
     for (size_t c = 0; c < base->channels; c++)
         if (isnan(pixel[c]) || (base->needs_finite && isinf(pixel[c])))
@@ -74,8 +74,8 @@ size_t merge_count_row(struct merge_base *base, const double *row, size_t y)
 {
     size_t covered = 0;
     for (size_t x = 0; x < base->width; x++) {
-        const bool covers = merge_covers(base, row + x * base->channels);
-        base->counts[y * base->width + x] += covers;
+        const bool covers = merge_is_covered(base, row + x * base->channels);
+        base->coverage[y * base->width + x] += covers;
         covered += covers;
     }
     return covered;
@@ -97,7 +97,7 @@ static enum status crop_to_covered(struct merge_base *base, struct error *error)
     for (size_t y = 0; y < base->height; y++) {
         size_t stacked = 0;
         for (size_t x = 0; x < width; x++)
-            heights[x] = base->counts[y * width + x] > 0 ? heights[x] + 1 : 0;
+            heights[x] = base->coverage[y * width + x] > 0 ? heights[x] + 1 : 0;
         for (size_t x = 0; x <= width; x++) {
             while (stacked > 0 && heights[rising[stacked - 1]] >= heights[x]) {
                 const size_t height = heights[rising[--stacked]];
@@ -124,8 +124,8 @@ enum status merge_base_finish(void *state, struct run *run, struct merge_result 
     base->columns = base->width;
     base->rows = base->height;
     bool all_covered = true;
-    for (size_t i = 0; base->counts && i < base->width * base->height; i++)
-        all_covered = all_covered && base->counts[i] > 0;
+    for (size_t i = 0; base->coverage && i < base->width * base->height; i++)
+        all_covered = all_covered && base->coverage[i] > 0;
     if (!all_covered && base->edges == MERGE_EDGES_CROP && crop_to_covered(base, error) != STATUS_OK)
         return STATUS_FAILED;
     /* Floats need no alpha, as NaN is a missing value. */
@@ -164,14 +164,14 @@ enum status merge_base_read(void *state,
         for (size_t done = 0; status == STATUS_OK && done < count; done += at_once)
             status = compute(state, first + done / columns * base->width, at_once,
                              base->pixels + done * channels, error);
-        if (status == STATUS_OK && !base->counts) { /* all pixels are covered, and there is no alpha */
+        if (status == STATUS_OK && !base->coverage) { /* all pixels are covered, and there is no alpha */
             for (size_t i = 0; i < count * channels; i++)
                 *out++ = (float)base->pixels[i];
         }
         /* Otherwise colour is divided by alpha. */
-        for (size_t i = 0; status == STATUS_OK && base->counts && i < count; i++, out += out_channels) {
+        for (size_t i = 0; status == STATUS_OK && base->coverage && i < count; i++, out += out_channels) {
             const double *pixel = base->pixels + i * channels;
-            const bool is_covered = base->counts[first + i / columns * base->width + i % columns] > 0;
+            const bool is_covered = base->coverage[first + i / columns * base->width + i % columns] > 0;
             const bool is_transparent = !is_covered && out_channels > colours;
             const double alpha = base->alpha ? pixel[channels - 1] : 1;
             for (size_t c = 0; c < colours; c++)

@@ -1,5 +1,5 @@
 /* Merges of many pictures into one (struct merge of engine/stage.h). All merges share the functions below:
- * they find the pixels that count, compute statistics of samples, and read the rows of the result.
+ * they find the covered pixels, compute statistics of samples, and read the rows of the result.
  *
  * The state of a merge begins with a struct merge_base. Sample values are doubles: 1 is full scale, and
  * colour is multiplied by alpha. All functions run on the host.
@@ -45,10 +45,9 @@ struct merge_base {
     enum sample_type type;      /* of the samples that are added */
     enum sample_type file_type; /* of the files */
     int edges;                  /* enum merge_edges */
-    bool needs_finite;          /* pixels with an infinite sample do not count: a transform would spread it */
+    bool needs_finite;          /* pixels with an infinite sample are missing: a transform would spread it */
     uint32_t pictures;          /* number so far */
-    uint32_t *counts;           /* for each pixel: number of pictures in which it counts; NULL: it counts in
-                                 * all. Owned */
+    uint32_t *coverage;         /* for each pixel: number of pictures that cover it; NULL: all do. Owned */
 
     struct merge_file *files; /* in the order of the pictures; owned */
     size_t file_count;
@@ -73,13 +72,14 @@ enum status merge_add_file(struct merge_base *base, struct reader *reader, struc
 void merge_values(const struct merge_base *base, const void *samples, size_t first, size_t count,
                   double *values);
 
-/* True if a pixel counts: no channel is NaN (or infinite, with needs_finite), and alpha is above 0. */
-bool merge_covers(const struct merge_base *base, const double *pixel);
+/* True if a picture covers this pixel: no channel is NaN (or infinite, with needs_finite), and alpha is above
+ * 0. Pixels that it does not cover are missing. */
+bool merge_is_covered(const struct merge_base *base, const double *pixel);
 
-/* Increments base->counts for the pixels of row `y` that count. Returns the number of these pixels. */
+/* Increments base->coverage for the covered pixels of row `y`. Returns their number. */
 size_t merge_count_row(struct merge_base *base, const double *row, size_t y);
 
-/* Callback `finish`: chooses the result's size and channels by the counts. Fails if no pixel is covered and
+/* Callback `finish`: chooses the result's size and channels by the coverage. Fails if no pixel is covered and
  * edges are cropped, or if alpha would be the third or the fifth channel. */
 enum status merge_base_finish(void *state, struct run *run, struct merge_result *result, struct error *error);
 

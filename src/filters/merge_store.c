@@ -76,7 +76,7 @@ enum status merge_store_add(void *state, struct run *run, const void *samples, s
     struct merge_base *base = &store->base;
     size_t covered = 0;
     (void)run;
-    for (size_t y = 0; base->counts && y < base->height; y++) {
+    for (size_t y = 0; base->coverage && y < base->height; y++) {
         merge_values(base, samples, y * base->width, base->width, store->row);
         covered += merge_count_row(base, store->row, y);
     }
@@ -132,7 +132,7 @@ static enum status robust_merge(void *context, int index, struct error *error)
             size_t count = 0;
             for (size_t i = 0; i < pictures; i++) {
                 const double *value = values + i * block + sample;
-                if (!base->counts || merge_covers(base, value - sample % channels))
+                if (!base->coverage || merge_is_covered(base, value - sample % channels))
                     counted[count++] = *value;
             }
             double *merged = &store->pixels[first * channels + sample];

@@ -83,7 +83,7 @@ static enum status accumulators_begin(const void *params, const struct merge_inp
     if (!sums || merge_base_make(&sums->base, input, options->edges, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct merge_base *base = &sums->base;
-    sums->is_exact = !base->counts && (base->type == SAMPLE_UINT8 || base->type == SAMPLE_UINT16);
+    sums->is_exact = !base->coverage && (base->type == SAMPLE_UINT8 || base->type == SAMPLE_UINT16);
     sums->method = (enum merge_method)options->method;
     sums->max_lanes = input->jobs < LANES_MAX ? input->jobs : LANES_MAX;
     if (sums->is_exact)
@@ -159,10 +159,10 @@ static enum status accumulators_add(void *state, struct run *run, const void *sa
     for (size_t y = 0; sums->double_sums && y < base->height; y++) {
         merge_values(base, samples, y * base->width, base->width, sums->row);
         for (size_t x = 0; x < base->width; x++) {
-            uint32_t *count = base->counts ? base->counts + y * base->width + x : NULL;
+            uint32_t *count = base->coverage ? base->coverage + y * base->width + x : NULL;
             const double *pixel = sums->row + x * base->channels;
             double *to = sums->double_sums + y * row + x * base->channels;
-            if (count && !merge_covers(base, pixel))
+            if (count && !merge_is_covered(base, pixel))
                 continue;
             const uint32_t earlier = count ? (*count)++ : base->pictures; /* pictures merged there */
             for (size_t c = 0; c < base->channels; c++) {
@@ -274,7 +274,7 @@ static enum status accumulators_pixels(void *state, size_t first, size_t count, 
             const double value = sums->double_sums[(first + i) * channels + c];
             const bool is_alpha = base->alpha && c + 1 == channels;
             const bool divides = sums->method == MERGE_MEAN || (sums->method == MERGE_SUM && is_alpha);
-            const uint32_t pictures = base->counts ? base->counts[first + i] : base->pictures;
+            const uint32_t pictures = base->coverage ? base->coverage[first + i] : base->pictures;
             pixels[i * channels + c] = divides && pictures > 0 ? value / pictures : value;
         }
     return STATUS_OK;

@@ -7,8 +7,8 @@
  * All but focus run on the host, where pictures arrive decoded, or downloaded from the device: copying them
  * to the device and back would take longer than the merge. So the order of operations is the same everywhere.
  *
- * A pixel counts if its alpha is above 0 and no channel is NaN. Colour is multiplied by alpha, as everywhere
- * in a chain. */
+ * A picture covers a pixel if its alpha there is above 0 and no channel is NaN. Colour is multiplied by
+ * alpha, as everywhere in a chain. */
 #include "engine/run.h"
 #include "filters/merge.h"
 #include "filters/warp.h"
@@ -76,8 +76,8 @@ static const struct option options[] = {
      .offset = offsetof(struct stack_params, merge.edges),
      .fallback = "fill",
      .choices = MERGE_EDGES_CHOICES,
-     .help = "pixels that no picture covers, or with focus not all, are transparent (NaN in floats without "
-             "alpha), or cut off"},
+     .help = "pixels that no picture covers: fill makes them transparent (NaN in floats without alpha), crop "
+             "cuts them off, with focus also pixels that only some pictures cover"},
     {.name = "pages",
      .type = OPTION_YES_NO,
      .offset = offsetof(struct stack_params, pages),
@@ -128,7 +128,7 @@ static const struct merge *stack_merge(const void *params)
     return stack->merge.method == MERGE_MEDIAN || stack->merge.sigma > 0 ? &merge_robust : &merge_sums;
 }
 
-/* groups and needs_all_rows concern a single picture, as in --selftest (run_stack). */
+/* --selftest calls run_stack like any stage: `groups` and `needs_all_rows` are for this. */
 static struct stage_caps stack_caps(const void *params)
 {
     const struct stack_params *stack = params;
@@ -175,12 +175,12 @@ const struct stage stage_stack = {
         "given by noise=N. "
         "--align middle comes before it, as each focus has another scale. Here edges=crop leaves what all "
         "pictures cover. depth=FILE shows which input is the sharpest at each pixel.\n\n"
-        "Pixels that are transparent or have a NaN (with focus also an infinity) do not count: a mean is "
-        "that of the other pictures. Pixels that no picture covers become transparent, or NaN in floats "
+        "Pixels that are transparent or have a NaN (with focus also an infinity) do not count: a mean is the "
+        "mean of the other pictures. Pixels that no picture covers become transparent, or NaN in floats "
         "without alpha; edges=crop cuts the result to the largest rectangle in which at least one picture "
-        "covers each pixel, and so leaves all after --align first. Colours are multiplied by alpha before "
-        "they are merged; alpha is merged like a "
-        "colour, but sum gives the mean of alpha.\n\n"
+        "covers each pixel. After --align first this is the whole picture, as the first input covers it. "
+        "Colours are multiplied by alpha before they are merged; alpha is merged like a colour, but sum "
+        "gives the mean of alpha.\n\n"
         "Sums of 8 and 16 bit are exact; others are doubles, added in the order of the inputs. With "
         "--linear, light is merged. A picture that fails is left out with a warning, and the exit status is "
         "0; with strict=yes it ends the work. A picture of another size always ends it. mean, max, min and "

@@ -80,7 +80,7 @@ static struct interval wavelet_rows(const void *params, const struct shape *in, 
     const struct wavelet *wavelet = params;
     struct shape pyramid = {
         .height = in->height, .levels = wavelet->levels, .biort = wavelet->biort, .qshift = wavelet->qshift};
-    struct dtcwt_rows needed = {.places = 0}; /* 0: all rows; the noise estimate samples some */
+    struct dtcwt_rows needed = {.positions = 0}; /* 0: all rows; the noise estimate samples some */
     dtcwt_inverse_rows(&pyramid, out, &needed);
     dtcwt_forward_rows(&pyramid, &needed);
     return needed.image;
@@ -89,7 +89,7 @@ static struct interval wavelet_rows(const void *params, const struct shape *in, 
 static enum status run_wavelet(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
 {
-    struct dtcwt_rows needed = {.places = 0};
+    struct dtcwt_rows needed = {.positions = 0};
     (void)params; /* out->shape has them */
     dtcwt_inverse_rows(&out->shape, out->rows, &needed);
     dtcwt_forward_rows(&out->shape, &needed);

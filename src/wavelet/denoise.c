@@ -66,7 +66,7 @@ static struct dtcwt_rows denoise_needed_rows(const struct shape *pyramid, struct
 {
     struct dtcwt_rows needed = {.image = {0, 0}};
     dtcwt_inverse_rows(pyramid, out, &needed);
-    shrink_rows(pyramid, &needed);
+    shrink_add_halo(pyramid, &needed);
     dtcwt_forward_rows(pyramid, &needed);
     return needed;
 }

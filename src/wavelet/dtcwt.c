@@ -34,7 +34,7 @@ struct forward_step {
     bool pad_at_end;                         /* padding, see struct shape */
     const struct planes *src;                /* image or finer lowpass */
     const struct planes *lowpass, *subbands; /* results; their rows are computed */
-    int places;                              /* see struct dtcwt_rows; GPUs compute all rows */
+    int positions;                           /* see struct dtcwt_rows; GPUs compute all rows */
 };
 
 /* A step of the inverse. */
@@ -68,10 +68,10 @@ static enum status forward_cpu(struct run *run, const struct bank *bank, const s
         struct planes half;
         cl_mem weights;
         const struct planes *subbands = step->subbands;
-        const cl_int places = step->places < subbands->height ? step->places : subbands->height;
+        const cl_int positions = step->positions < subbands->height ? step->positions : subbands->height;
         const cl_int4 wanted = {
             /* struct needed_rows of the kernel */
-            {subbands->first_row, subbands->first_row + subbands->rows, places, subbands->height}};
+            {subbands->first_row, subbands->first_row + subbands->rows, positions, subbands->height}};
         cl_int taps = bank->taps, is_first = !bank->qshift, pad, length;
         if (run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
             run_scratch(run, src->width, step->lowpass->height, rows, 2, src->channels, &half, error) !=
@@ -260,7 +260,7 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
             height = dtcwt_lowpass_size(shape->height, level);
         /* Allocate this level's lowpass and subbands. */
         struct planes next, *subbands = &out->planes[level];
-        struct forward_step step = {level, shape->pad_at_end, &src, &next, subbands, rows->places};
+        struct forward_step step = {level, shape->pad_at_end, &src, &next, subbands, rows->positions};
         struct bank bank;
         if (run_scratch(run, width, height, rows->lowpass[level], 1, shape_planes(shape), &next, error) !=
                 STATUS_OK ||

@@ -88,8 +88,9 @@ struct dtcwt_rows {
     struct interval image;                    /* rows that the forward transform reads */
     struct interval lowpass[1 + MAX_LEVELS];  /* of Sl rows */
     struct interval subbands[1 + MAX_LEVELS]; /* of Sl / 2 rows */
-    int places; /* for counting noise (wavelet/noise.h): CPUs compute only the subband rows near this number
-                   of evenly spaced positions, which saves 5% of a photograph's --denoise; 0: all rows */
+    /* CPUs compute only the subband rows near this number of evenly spaced positions, for counting noise
+     * (wavelet/noise.h). This saves 5% of a photograph's --denoise. 0: all rows. */
+    int positions;
 };
 
 /* Returns the rows of a level of `height` rows that belong to rows `part` of an image of `image` rows. If the

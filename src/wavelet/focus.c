@@ -70,7 +70,7 @@ struct focus {
     struct planes weights[1 + MAX_LEVELS]; /* sums of weights; [0]: of the lowpass (kernels/focus.cl) */
     struct planes energies;                /* of a picture's last level so far */
     struct planes measures;                /* detail of a picture, for each coefficient of level 1 */
-    struct planes winners;                 /* largest measure and its picture (kernels/focus.cl) */
+    struct planes sharpest;                /* largest measure and its picture (kernels/focus.cl) */
 };
 
 /* ---------------------------------------------------------------- sums of subbands */
@@ -155,14 +155,14 @@ static enum status add_lowpass(struct focus *focus, bool is_first_picture, const
                   ARG_PLANES(weights), ARG_PLANES(mean), ARG(is_first));
 }
 
-/* Compares the measures of a picture with the best ones so far. */
-static enum status add_winners(struct focus *focus, int picture, struct error *error)
+/* Updates focus->sharpest by the measures of a picture. */
+static enum status update_sharpest(struct focus *focus, int picture, struct error *error)
 {
     const cl_float number = (cl_float)picture;
-    struct kernel_launch work = run_work(focus->run, "focus", "focus_winner", &focus->measures);
+    struct kernel_launch work = run_work(focus->run, "focus", "focus_sharpest", &focus->measures);
     work.vector_width = VECTOR_WINDOW;
-    return LAUNCH(focus->run->device, &work, error, ARG_PLANES(&focus->measures), ARG_PLANES(&focus->winners),
-                  ARG(number));
+    return LAUNCH(focus->run->device, &work, error, ARG_PLANES(&focus->measures),
+                  ARG_PLANES(&focus->sharpest), ARG(number));
 }
 
 /* Divides the sums of a level by its weights, which are released. */
@@ -278,7 +278,7 @@ static enum status add_coarse(struct focus *focus, bool is_first_picture, cl_mem
     struct run *run = focus->run;
     const int first = focus->fine.levels + 1;
     struct value pyramid = {.shape = focus->whole, .rows = rows_full(focus->whole.height)};
-    struct dtcwt_rows needed = {.places = 0};
+    struct dtcwt_rows needed = {.positions = 0};
     dtcwt_inverse_rows(&focus->whole, pyramid.rows, &needed);
     dtcwt_forward_rows(&focus->whole, &needed);
     enum status status =
@@ -361,7 +361,7 @@ static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, 
         for (int level = 1; status == STATUS_OK && level <= focus->fine.levels; level++)
             status = add_level(focus, i == 0, level, &pyramid.planes[level], rows->subbands[level], error);
         if (status == STATUS_OK && focus->measures.rows > 0)
-            status = add_winners(focus, i, error);
+            status = update_sharpest(focus, i, error);
         value_release(run, &pyramid);
         run_end_stage(run);
     }
@@ -370,33 +370,33 @@ static enum status add_fine(struct focus *focus, const struct dtcwt_rows *rows, 
     return status;
 }
 
-/* Allocates planes for the winners of rows of the image. */
-static enum status begin_winners(struct focus *focus, struct interval part, struct error *error)
+/* Allocates focus->measures and focus->sharpest for rows of the image. */
+static enum status begin_sharpest(struct focus *focus, struct interval part, struct error *error)
 {
     const int width = dtcwt_lowpass_size(focus->fine.width, 1) / 2,
               height = dtcwt_lowpass_size(focus->fine.height, 1) / 2;
     const struct interval rows = {part.begin / 2, ceil_div(part.end, 2)};
     enum status status = run_planes(focus->run, width, height, rows, 1, 1, &focus->measures, error);
-    return status == STATUS_OK ? run_planes(focus->run, width, height, rows, 2, 1, &focus->winners, error)
+    return status == STATUS_OK ? run_planes(focus->run, width, height, rows, 2, 1, &focus->sharpest, error)
                                : status;
 }
 
-/* Stores the winners and releases their planes. */
-static enum status end_winners(struct focus *focus, struct error *error)
+/* Stores the indices in focus->sharpest and releases the planes. */
+static enum status end_sharpest(struct focus *focus, struct error *error)
 {
     const struct focus_pictures *pictures = focus->pictures;
-    const struct planes *winners = &focus->winners;
-    const struct interval rows = planes_rows(winners);
-    float *host = allocate(planes_bytes(winners), "the map of winners", error);
-    enum status status = host ? planes_read(focus->run->device, winners, host, error) : STATUS_FAILED;
-    const struct geometry at = planes_geometry(winners);
+    const struct planes *sharpest = &focus->sharpest;
+    const struct interval rows = planes_rows(sharpest);
+    float *host = allocate(planes_bytes(sharpest), "the depth map", error);
+    enum status status = host ? planes_read(focus->run->device, sharpest, host, error) : STATUS_FAILED;
+    const struct geometry at = planes_geometry(sharpest);
     if (status == STATUS_OK)
         status =
-            pictures->store_winners(pictures->context, rows, host + (size_t)at.plane_rows * (size_t)at.pitch,
-                                    (size_t)at.pitch, error);
+            pictures->store_sharpest(pictures->context, rows, host + (size_t)at.plane_rows * (size_t)at.pitch,
+                                     (size_t)at.pitch, error);
     free(host);
     planes_release(&focus->run->pool, &focus->measures);
-    planes_release(&focus->run->pool, &focus->winners);
+    planes_release(&focus->run->pool, &focus->sharpest);
     return status;
 }
 
@@ -407,14 +407,14 @@ static enum status merge_rows(struct focus *focus, struct interval part, struct 
     const struct focus_pictures *pictures = focus->pictures;
     struct value out = {.shape = pictures->shape, .rows = part};
     struct planes *lowpass = &focus->merged.planes[0];
-    struct dtcwt_rows rows = {.places = 0};
+    struct dtcwt_rows rows = {.positions = 0};
     dtcwt_inverse_rows(&focus->fine, part, &rows);
     const struct interval coarse = rows.lowpass[focus->fine.levels];
-    enum status status = pictures->store_winners ? begin_winners(focus, part, error) : STATUS_OK;
+    enum status status = pictures->store_sharpest ? begin_sharpest(focus, part, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = add_fine(focus, &rows, error);
-    if (status == STATUS_OK && pictures->store_winners)
-        status = end_winners(focus, error);
+    if (status == STATUS_OK && pictures->store_sharpest)
+        status = end_sharpest(focus, error);
     if (status == STATUS_OK)
         status = run_planes(run, dtcwt_lowpass_size(focus->fine.width, focus->fine.levels),
                             dtcwt_lowpass_size(focus->fine.height, focus->fine.levels), coarse, 1,
@@ -466,7 +466,7 @@ static void focus_free(struct focus *focus)
     value_release(focus->run, &focus->merged);
     planes_release(pool, &focus->lowpass);
     planes_release(pool, &focus->measures);
-    planes_release(pool, &focus->winners);
+    planes_release(pool, &focus->sharpest);
     planes_release(pool, &focus->energies);
     for (int level = 0; level <= MAX_LEVELS; level++)
         planes_release(pool, &focus->weights[level]);
@@ -509,7 +509,7 @@ static enum status focus_test_buffers(struct run *run, const void *params, const
     const cl_float factor = 0.5F, offset = 0;
     const cl_int alpha = -1;
     struct value half = {.shape = in->shape, .rows = all};
-    struct dtcwt_rows rows = {.places = 0};
+    struct dtcwt_rows rows = {.positions = 0};
     dtcwt_inverse_rows(&focus.fine, all, &rows);
     struct dtcwt_rows needed = rows;
     dtcwt_forward_rows(&focus.fine, &needed);
@@ -519,14 +519,14 @@ static enum status focus_test_buffers(struct run *run, const void *params, const
         status = LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&half.planes[0]),
                         ARG(factor), ARG(offset), ARG(alpha));
     if (status == STATUS_OK)
-        status = begin_winners(&focus, all, error);
+        status = begin_sharpest(&focus, all, error);
     for (int i = 0; status == STATUS_OK && i < 2; i++) {
         struct value pyramid = {.shape = focus.fine, .rows = all};
         status = dtcwt_forward(run, i == 0 ? in : &half, &needed, &pyramid, error);
         for (int level = 1; status == STATUS_OK && level <= levels; level++)
             status = add_level(&focus, i == 0, level, &pyramid.planes[level], rows.subbands[level], error);
         if (status == STATUS_OK)
-            status = add_winners(&focus, i, error);
+            status = update_sharpest(&focus, i, error);
         if (status == STATUS_OK)
             status = add_lowpass(&focus, i == 0, &pyramid.planes[0], error);
         value_release(run, &pyramid);

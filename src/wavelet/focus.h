@@ -32,10 +32,10 @@ struct focus_pictures {
     /* Stores the next rows of the result, from the top to the bottom, in the same layout. */
     enum status (*store)(void *context, struct interval rows, const float *from, size_t pitch, size_t spacing,
                          struct error *error);
-    /* Stores which picture has the most detail in each block of 2x2 pixels: for block x of row y of blocks
-     * its number is from[(y - rows.begin) * pitch + x]. `rows` are rows of blocks. May be NULL. */
-    enum status (*store_winners)(void *context, struct interval rows, const float *from, size_t pitch,
-                                 struct error *error);
+    /* Stores the index of the picture with the most detail for each block of 2x2 pixels: of block x of row y
+     * of blocks it is from[(y - rows.begin) * pitch + x]. `rows` are rows of blocks. May be NULL. */
+    enum status (*store_sharpest)(void *context, struct interval rows, const float *from, size_t pitch,
+                                  struct error *error);
 };
 
 /* Merges the pictures, in buffers, and waits for the device. The first pass merges the coarse levels of whole

@@ -21,14 +21,16 @@ enum { CELLS = 16, CELL_ROWS = 32 };
 /* Brightness and detail of a picture. */
 struct focus_brightness {
     double sums[CELLS * CELLS];      /* of colours, multiplied by alpha */
-    double positions[CELLS * CELLS]; /* sums of 1 + index of the covered pixels, to compare their sets */
+    double checksums[CELLS * CELLS]; /* sums of 1 + pixel index over the covered pixels: equal if two pictures
+                                      * cover the same pixels */
     double ratio;                    /* to the first picture */
     double factor;                   /* multiplies the picture, so that all are equally bright */
     double detail; /* mean difference of neighbouring pixels of a row; NAN without neighbours */
 };
 
-/* Limits of a change of the light: upper over lower quartile of the cells' ratios, and ratio or inverse
- * ratio. Larger differences are in the pictures themselves, as in planes of a confocal microscope. */
+/* Largest differences that the light can cause: MAX_SPREAD is the upper quartile of the cells' ratios,
+ * divided by the lower one; the median ratio is from 1 / MAX_RATIO to MAX_RATIO. Larger differences are in
+ * the pictures themselves, as in planes of a confocal microscope. */
 static const double MAX_SPREAD = 1.25, MAX_RATIO = 2;
 
 /* Smaller deviations of the ratio from 1 are not corrected, as blur causes them, too. */
@@ -55,7 +57,7 @@ static enum status focus_add(void *state, struct run *run, const void *samples, 
         double before = NAN;
         for (size_t x = 0; x < width; x++) {
             const double *pixel = store->row + x * channels;
-            if (base->counts && !merge_covers(base, pixel)) {
+            if (base->coverage && !merge_is_covered(base, pixel)) {
                 before = NAN;
                 continue;
             }
@@ -63,7 +65,7 @@ static enum status focus_add(void *state, struct run *run, const void *samples, 
             double sum = 0;
             for (size_t c = 0; c < channels - base->alpha; c++)
                 sum += pixel[c];
-            brightness->positions[cell] += (double)(y * width + x + 1);
+            brightness->checksums[cell] += (double)(y * width + x + 1);
             brightness->sums[cell] += sum;
             if (!isnan(before)) {
                 brightness->detail += fabs(sum - before);
@@ -96,7 +98,7 @@ static double focus_ratio_of(const struct focus_brightness *first, const struct 
     double total = 0, sum = 0, quartiles[3] = {1, 1, 1};
     for (size_t i = 0; i < CELLS * CELLS; i++) {
         const double a = first->sums[i], b = other->sums[i];
-        if (first->positions[i] != other->positions[i] || !(a > 0 && b > 0 && isfinite(a) && isfinite(b)))
+        if (first->checksums[i] != other->checksums[i] || !(a > 0 && b > 0 && isfinite(a) && isfinite(b)))
             continue; /* the pictures cover different pixels, or the cell is black */
         ratios[count] = (struct focus_ratio){b / a, fmin(a, b)};
         total += ratios[count++].weight;
@@ -122,7 +124,7 @@ static enum status focus_fetch(const struct merge_store *store, int picture, siz
                : merge_store_fail(store, "read", error);
 }
 
-/* focus_fill reads missing pixels of a row at once if fewer covered pixels than this are between them. */
+/* Missing pixels of a row that are less than this apart are read at once. */
 enum { FILL_GAP = 64 };
 
 /* Replaces the missing pixels (NaN) in columns [begin, end) of a row, for focus_fill. */
@@ -143,7 +145,7 @@ static enum status focus_fill_span(const struct merge_store *store, int picture,
             if (!isnan(to[x]))
                 continue;
             merge_values(base, other, x - begin, 1, pixel);
-            const bool covers = merge_covers(base, pixel);
+            const bool covers = merge_is_covered(base, pixel);
             is_missing = is_missing || !covers;
             for (size_t c = 0; covers && c < channels; c++)
                 to[c * plane + x] =
@@ -169,14 +171,14 @@ static enum status focus_fill(const struct merge_store *store, int picture, int 
 {
     const struct merge_base *base = &store->base;
     const size_t width = base->width;
-    const uint32_t *counts = base->counts + (size_t)y * width;
+    const uint32_t *counts = base->coverage + (size_t)y * width;
     double pixel[4];
     /* Mark missing pixels by NaN. */
     for (size_t x = 0; x < width; x++) {
         if (counts[x] == base->pictures)
             continue;
         merge_values(base, samples, x, 1, pixel);
-        to[x] = merge_covers(base, pixel) ? to[x] : NAN;
+        to[x] = merge_is_covered(base, pixel) ? to[x] : NAN;
     }
     for (size_t begin = 0, end; begin < width; begin = end) {
         end = begin + 1;
@@ -219,7 +221,7 @@ static enum status focus_load(void *context, int picture, struct interval rows, 
             for (size_t x = 0; x < width; x++)
                 own[x] = (float)(store->row[x * channels + c] * factor);
         }
-        if (base->counts)
+        if (base->coverage)
             status = focus_fill(store, picture, rows.begin + (int)y, samples, other, to + y * pitch,
                                 spacing * pitch, error);
     }
@@ -245,10 +247,10 @@ static enum status focus_store(void *context, struct interval rows, const float 
     return STATUS_OK;
 }
 
-/* Stores rows of winners, which have half the resolution, in the depth map, each value as 2 x 2 pixels.
- * Indices of pictures become samples from 0 to 65535. */
-static enum status focus_store_winners(void *context, struct interval rows, const float *from, size_t pitch,
-                                       struct error *error)
+/* Stores the index of the sharpest picture of each block of 2 x 2 pixels in the depth map. Indices become
+ * samples from 0 to 65535. */
+static enum status focus_store_sharpest(void *context, struct interval rows, const float *from, size_t pitch,
+                                        struct error *error)
 {
     struct merge_store *store = context;
     const struct merge_base *base = &store->base;
@@ -309,7 +311,7 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
                                       .context = store,
                                       .load = focus_load,
                                       .store = focus_store,
-                                      .store_winners = store->depth_path ? focus_store_winners : NULL};
+                                      .store_sharpest = store->depth_path ? focus_store_sharpest : NULL};
     store->sharp = allocate(base->width * base->height * base->channels * sizeof *store->sharp,
                             "the merged picture", error);
     if (store->depth_path)
@@ -336,8 +338,9 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
         focus_merge(run, &pictures, error) != STATUS_OK)
         return STATUS_FAILED;
     /* Crop to pixels that all pictures cover: other pixels are blurred if the sharp picture lacks them. */
-    for (size_t i = 0; base->counts && base->edges == MERGE_EDGES_CROP && i < base->width * base->height; i++)
-        base->counts[i] = base->counts[i] == base->pictures;
+    const bool is_cropped = base->coverage && base->edges == MERGE_EDGES_CROP;
+    for (size_t i = 0; is_cropped && i < base->width * base->height; i++)
+        base->coverage[i] = base->coverage[i] == base->pictures;
     enum status status = merge_base_finish(state, run, result, error);
     return status == STATUS_OK && store->depth_path ? focus_write_depth(store, error) : status;
 }

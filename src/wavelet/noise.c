@@ -6,12 +6,12 @@
  *     histograms   [level][image][plane][class][bin]     BINS counters each, 8 bins an octave
  *                  [image][tone][class][bin]             of colour pictures: brightness on level 1
  *     quantiles    [level][image][plane][2]              struct energy_quantiles, written by noise_quantiles:
- *                  [image][tone][2]                      first of class 0, then of both classes together
+ *                  [image][tone][2]                      UPPER_CLASS, BOTH_CLASSES
  *
- * Three colours are counted as six planes: brightness, two differences, red, green, blue. Class 0 has the
- * positions with at least 47 live coefficients of 7x7, class 1 the others with at least 24.
+ * Three colours are counted as six planes: brightness, two differences, red, green, blue. The upper class has
+ * the positions with at least 47 live coefficients of 7x7, the lower class the others with at least 24.
  *
- * A tone is an eighth of the range of brightness. Tones have counts of class 0 only.
+ * A tone is an eighth of the range of brightness. Tones have counts of the upper class only.
  *
  * Tried and lost:
  * - Ignoring only coefficients that are 0. This finds black bars and blown skies, but not noise that is half
@@ -172,7 +172,7 @@ void noise_white(const struct shape *shape, double sigma, struct image_noise *im
 
 /* ---------------------------------------------------------------- counting */
 
-/* Returns the number of pairs of histograms (class 0, class 1) of planes, without tones. */
+/* Returns the number of pairs of histograms (upper and lower class) of planes, without tones. */
 static int count_plane_levels(const struct shape *shape)
 {
     return shape->images * counted_planes(shape) * counted_levels(shape);
@@ -192,7 +192,7 @@ size_t noise_counters(const struct shape *shape)
 
 struct dtcwt_rows noise_part_rows(const struct shape *pyramid, struct interval part, bool counts)
 {
-    struct dtcwt_rows needed = {.places = counts ? NOISE_PLACES : 0};
+    struct dtcwt_rows needed = {.positions = counts ? NOISE_POSITIONS : 0};
     int size = 0;
     for (int level = 1; level <= pyramid->levels; level++) {
         size = dtcwt_lowpass_size(pyramid->height, level);
@@ -256,7 +256,7 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem count
     /* Offsets in the counters: of the histograms of tones, and of the level's planes. */
     const cl_int tones_offset = by_tone ? count_plane_levels(shape) * CLASSES * BINS : -1;
     const cl_int planes_offset = (level - 1) * shape->images * counted_planes(shape) * CLASSES * BINS;
-    const cl_int columns = noise_places(subbands->width), rows = noise_places(subbands->height),
+    const cl_int columns = noise_positions(subbands->width), rows = noise_positions(subbands->height),
                  has_cells = live != NULL, channels = shape->channels,
                  colours = shape->channels - shape->alpha;
     const cl_int2 range = {{own.begin, own.end}};
@@ -317,7 +317,7 @@ enum status noise_count_constant(struct run *run, const struct shape *shape, cl_
                                  const struct planes *planes, bool opponent, struct interval own,
                                  struct error *error)
 {
-    const cl_int columns = noise_places(planes->width), rows = noise_places(planes->height),
+    const cl_int columns = noise_positions(planes->width), rows = noise_positions(planes->height),
                  channels = shape->channels, is_opponent = opponent;
     const cl_int2 range = {{own.begin, own.end}};
     struct kernel_launch work =
@@ -338,7 +338,7 @@ enum status noise_find_constant(struct run *run, const struct shape *shape, cl_m
                                 int height, double sigma, struct image_noise *images, struct error *error)
 {
     const size_t all = 3 * (size_t)shape->images;
-    const double threshold = CONSTANT_SHARE * noise_places(width) * noise_places(height);
+    const double threshold = CONSTANT_SHARE * noise_positions(width) * noise_positions(height);
     cl_uint *counts = allocate_zeroed(all, sizeof *counts, "the noise", error);
     enum status status =
         counts ? words_read(run->device, counters, 0, all, counts, true, error) : STATUS_FAILED;

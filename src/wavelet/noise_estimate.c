@@ -5,10 +5,10 @@
  * The device counts integers. The rest is arithmetic in double, of correctly rounded operations in a fixed
  * order. So the noise has the same bits on every device, in slices and in groups.
  *
- * Tried and lost:
- * - Bounds on coarse levels also if few positions are dead (0.1 to 0.35 dB).
- * - A constant rise from level to level, or ignoring partly live levels (up to 0.6 dB in pictures with little
- *   texture).
+ * noise.h defines live and dead pixels, levels and tones. Tried and lost:
+ * - In find_features, the limit of coarse levels also if few positions are dead (0.1 to 0.35 dB); a constant
+ *   rise from level to level, or ignoring levels that have few live positions (up to 0.6 dB in pictures with
+ *   little texture).
  * - Tones: the mean with both neighbours (0.4 dB in pictures that the camera has denoised), level 2 in
  *   addition to level 1 (0.02 to 0.06 dB), a curve of each plane's own (0.06 dB even if it is the true one).
  */
@@ -24,12 +24,12 @@ enum {
     FIRST_BIN = (127 - 32) << 3, /* begins at 2^-32: exponent and three bits of the mantissa of a float */
     SHIFT = 20,                  /* of the bits of a float to its bin */
     NOISE_WEIGHTS =
-        2 * QUANTILES * NOISE_LEVELS + 1 /* weights of a model: own quantiles, others', a constant */
+        2 * QUANTILES * NOISE_LEVELS + 1 /* of a model: the plane's quantiles, other colours', a constant */
 };
 
 #include "wavelet/noise_model.h"
 
-/* Shares of the quantiles: flat places, the median, and places with texture. Without the last one, texture
+/* Shares of the quantiles: smooth areas, the median, and areas with texture. Without the last one, texture
  * that is the same everywhere looks like coarse noise. As in kernels/noise.cl. */
 static const double QUANTILE_SHARES[QUANTILES] = {0.05, 0.5, 0.85};
 enum { LOW, MEDIAN, HIGH }; /* index of a quantile */
@@ -48,13 +48,13 @@ static const double WHITE_MEDIAN = 0.015, WHITE_SPREAD = 0.32;
 /* Rise of the 5% quantile's logarithm from level 1 to 2 that makes white noise unlikely. */
 static const double WHITE_RISE = 0.2;
 
-/* Largest spread (logarithm of median / 5% quantile) of level 1 if class 0 has too few positions, and both
- * classes are used. A plane with a larger spread is a drawing: its energies are edges, not noise. Noise and
- * texture between spots of one colour have at most 1.3, text at least 2. */
+/* Largest spread (logarithm of median / 5% quantile) of level 1 if the upper class has too few positions, and
+ * both classes are used. A plane with a larger spread is a drawing: its energies are edges, not noise. Noise
+ * and texture between spots of one colour have at most 1.3, text at least 2. */
 static const double MAX_SPREAD = 1.5;
 
-/* If a smaller share of the positions of level 1 is in class 0, dead pixels are scattered over the picture.
- * Their edges then add energy to coarse levels, whose filters reach over them. */
+/* If a smaller share of the positions of level 1 is in the upper class, dead pixels are scattered over the
+ * picture. Their edges then add energy to coarse levels, whose filters reach over them. */
 static const double MOSTLY_LIVE = 0.8;
 
 /* Typical rise of the logarithms of the quantiles from a level to the next coarser one, for a spread of
@@ -78,7 +78,7 @@ static const double BIORT_CORRECTIONS[][QUANTILES] = {
 
 /* Number of positions of a tone at which its quantile has the same weight as the prior, a factor of 1. */
 static const double TONE_PRIOR = 100;
-static const double MIN_TONE_PLACES = 8;            /* smallest number of positions of a tone */
+static const double MIN_TONE_POSITIONS = 8;         /* smallest number of positions of a tone */
 static const double MIN_TONE = 0.4, MAX_TONE = 2.5; /* bounds of a tone's energy relative to the mean */
 
 /* White noise is recognised by logarithms of the energies of the colour differences: by their rises from
@@ -87,9 +87,9 @@ static const double MIN_TONE = 0.4, MAX_TONE = 2.5; /* bounds of a tone's energy
  * each, mostly 0; cameras have a root of at least 0.9. */
 static const double WHITE_COLOUR = 0.4;
 
-/* Difference between the logarithms of the energies of brightness and colour at which the correction of
- * brightness falls to 1/e. */
-static const double WHITE_NEAR = 1.5;
+/* If brightness has more energy than colour by this logarithm, its correction (apply_whiteness) is multiplied
+ * by 1/e. */
+static const double WHITE_DISTANCE = 1.5;
 
 int counted_planes(const struct shape *shape)
 {
@@ -101,9 +101,9 @@ int counted_levels(const struct shape *shape)
     return shape->levels < NOISE_LEVELS ? shape->levels : NOISE_LEVELS;
 }
 
-int noise_places(int n)
+int noise_positions(int n)
 {
-    return n < NOISE_PLACES ? n : NOISE_PLACES;
+    return n < NOISE_POSITIONS ? n : NOISE_POSITIONS;
 }
 
 /* Returns the lower end of a bin: the float whose upper bits are its number. */
@@ -126,13 +126,14 @@ static double find_quantile(const struct energy_quantiles *quantiles, int i)
 
 bool noise_is_off_scale(const struct shape *shape, const struct energy_quantiles *counts)
 {
-    const double flat = 0.01; /* coarse energies of usual pictures are above this */
+    const double least = 0.01; /* coarse energies of usual pictures are above this */
     const int step = shape->images * counted_planes(shape) * CLASSES;
-    /* Index 1: both classes together. */
-    const struct energy_quantiles *fine = counts + 1, *coarse = fine + (counted_levels(shape) - 1) * step;
-    return shape->full == 1 && fine->total > 0 && coarse->total > 0 &&
+    const struct energy_quantiles *fine = counts + BOTH_CLASSES,
+                                  *coarse = fine + (counted_levels(shape) - 1) * step;
+    const bool has_float_scale = shape->full == 1;
+    return has_float_scale && fine->total > 0 && coarse->total > 0 &&
            (coarse->quantile[HIGH].bin == BINS - 1 ||
-            (find_quantile(coarse, HIGH) < flat && find_quantile(fine, MEDIAN) < MIN_ENERGY));
+            (find_quantile(coarse, HIGH) < least && find_quantile(fine, MEDIAN) < MIN_ENERGY));
 }
 
 /* The features of a plane. */
@@ -156,25 +157,25 @@ static struct features find_features(const struct shape *shape, const struct ene
     struct features features = {.is_found = false};
     bool is_scattered = false;
     for (int level = 0; level < NOISE_LEVELS; level++) {
-        /* Use class 0 if it has enough positions, else both classes (index 1). Enough: 1% of all, and at
-         * least 12 or half of all, whichever is less. `total` and `wanted` count each subband. */
+        /* Use the upper class if it has enough positions, else both classes. Enough: 1% of all, and at least
+         * 12 or half of all, whichever is less. `total` and `wanted` count each subband. */
         double *to = features.logs[level], bound[QUANTILES];
         const bool is_counted = level < counted_levels(shape);
         const struct energy_quantiles *quantiles = counts + (is_counted ? level * step : 0);
-        const int columns = ceil_div(noise_places(dtcwt_lowpass_size(shape->width, level + 1) / 2), every),
-                  rows = ceil_div(noise_places(dtcwt_lowpass_size(shape->height, level + 1) / 2), every),
-                  places = columns * rows;
-        const int few = (places + 1) / 2 < 12 ? (places + 1) / 2 : 12,
-                  wanted = ORIENTATIONS * (places / 100 > few ? places / 100 : few);
-        const int class = (int)quantiles[0].total >= wanted ? 0 : 1;
+        const int columns = ceil_div(noise_positions(dtcwt_lowpass_size(shape->width, level + 1) / 2), every),
+                  rows = ceil_div(noise_positions(dtcwt_lowpass_size(shape->height, level + 1) / 2), every),
+                  positions = columns * rows;
+        const int few = (positions + 1) / 2 < 12 ? (positions + 1) / 2 : 12,
+                  wanted = ORIENTATIONS * (positions / 100 > few ? positions / 100 : few);
+        const int class = (int)quantiles[UPPER_CLASS].total >= wanted ? UPPER_CLASS : BOTH_CLASSES;
         const bool enough = is_counted && (int)quantiles[class].total >= wanted;
         for (int i = 0; i < QUANTILES; i++) {
             const double value = enough ? find_quantile(&quantiles[class], i) : 0;
             to[i] = value > MIN_ENERGY ? exact_log(value) : least;
         }
         if (level == 0) {
-            features.is_found = enough && (class == 0 || to[MEDIAN] - to[LOW] < MAX_SPREAD);
-            is_scattered = quantiles[0].total < MOSTLY_LIVE * ORIENTATIONS * places;
+            features.is_found = enough && (class == UPPER_CLASS || to[MEDIAN] - to[LOW] < MAX_SPREAD);
+            is_scattered = quantiles[UPPER_CLASS].total < MOSTLY_LIVE * ORIENTATIONS * positions;
             for (int i = 0; i < QUANTILES; i++)
                 to[i] += shift[i];
             continue;
@@ -200,10 +201,10 @@ static struct features find_features(const struct shape *shape, const struct ene
  *
  *     log energy = base + weights . (features - base) + constant,   base = mean of all features
  *
- * so that the model uses only ratios. On a level without texture the median replaces the model, and in
- * between a mixture of both does. If flat places have no more energy on level 2 than on level 1, the noise of
- * a colour picture is white, and no level gets less than level 1. Cameras have at least exp(0.5) times as
- * much on level 2. */
+ * so that the model uses only ratios. On a level without texture the median replaces the model; with little
+ * texture the result is a mixture of both. If smooth areas have no more energy on level 2 than on level 1,
+ * the noise of a colour picture is white, and no level gets less than level 1. Cameras have at least exp(0.5)
+ * times as much on level 2. */
 static void apply_model(int model, const struct features *own, const struct features *others[2], int levels,
                         float sigma[MAX_LEVELS][4], int channel)
 {
@@ -216,8 +217,8 @@ static void apply_model(int model, const struct features *own, const struct feat
         base += (f[i] + f[count + i]) / (2 * count);
     }
     const double rise = fmax(own->logs[1][LOW] - own->logs[0][LOW], 0) / WHITE_RISE,
-                 white = model == PLANE_MODEL ? 0 : exact_exp(-rise * rise),
-                 flat = own->logs[0][LOW] + WHITE_SPREAD + WHITE_MEDIAN;
+                 white_share = model == PLANE_MODEL ? 0 : exact_exp(-rise * rise),
+                 white_level1 = own->logs[0][LOW] + WHITE_SPREAD + WHITE_MEDIAN;
     for (int level = 0; level < levels; level++) {
         const int at = level < NOISE_LEVELS ? level : NOISE_LEVELS - 1;
         const float *weights = noise_models[model][at];
@@ -226,10 +227,9 @@ static void apply_model(int model, const struct features *own, const struct feat
         for (int i = 0; i < 2 * count; i++)
             sum += (double)weights[i] * (f[i] - base);
         /* The share of the median: 1 if energies spread as for white noise, 1/e if by 0.1 more. */
-        const double more = median - low > WHITE_SPREAD ? (median - low - WHITE_SPREAD) / 0.1 : 0,
-                     alone = exact_exp(-more * more);
-        sum += alone * (median + WHITE_MEDIAN - sum);
-        sum += white * fmax(flat - sum, 0);
+        const double excess = median - low > WHITE_SPREAD ? (median - low - WHITE_SPREAD) / 0.1 : 0;
+        sum += exact_exp(-excess * excess) * (median + WHITE_MEDIAN - sum);
+        sum += white_share * fmax(white_level1 - sum, 0);
         sigma[level][channel] = own->is_found ? (float)(2 * exact_exp(0.5 * sum)) : 0;
     }
 }
@@ -251,7 +251,8 @@ static double find_strength(const struct image_noise *noise, int levels, int cha
  * estimate for brightness may contain texture, of which colour differences have little.
  *
  * Returns the probability that the noise is white: 1 if both colour differences have the same noise, equal on
- * levels 1 to 3. The correction is complete if the estimates of brightness and colour are near, too. */
+ * levels 1 to 3. The correction is this probability, times a factor that is 1 if brightness and colour have
+ * the same noise (WHITE_DISTANCE). */
 static double apply_whiteness(struct image_noise *noise, int levels)
 {
     double differences[3] = {0, 0, 0}, logs[3], distance = 0;
@@ -265,8 +266,8 @@ static double apply_whiteness(struct image_noise *noise, int levels)
     for (int i = 0; i < 3; i++)
         distance += differences[i] * differences[i] / (WHITE_COLOUR * WHITE_COLOUR);
     const double white = exact_exp(-distance), colour = 0.5 * (logs[1] + logs[2]),
-                 offset =
-                     (2 * exact_log(fmax((double)noise->sigma[0][0], MIN_STRENGTH)) - colour) / WHITE_NEAR,
+                 offset = (2 * exact_log(fmax((double)noise->sigma[0][0], MIN_STRENGTH)) - colour) /
+                          WHITE_DISTANCE,
                  share = white * exact_exp(-offset * offset);
     for (int level = 0; level < levels; level++)
         noise->sigma[level][0] =
@@ -282,16 +283,17 @@ static void find_tone_factors(const struct energy_quantiles *counts, double shar
     double energies[NOISE_TONES], sum = 0, total = 0;
     for (int k = 0; k < NOISE_TONES; k++) {
         const struct energy_quantiles *quantiles = &counts[k * CLASSES];
-        if (quantiles->total < ORIENTATIONS * MIN_TONE_PLACES)
+        if (quantiles->total < ORIENTATIONS * MIN_TONE_POSITIONS)
             continue;
         energies[k] = fmax(find_quantile(quantiles, LOW), MIN_ENERGY);
         sum += quantiles->total * energies[k];
         total += quantiles->total;
     }
     for (int k = 0; k < NOISE_TONES; k++) {
-        const double places = (double)counts[k * CLASSES].total / ORIENTATIONS;
-        const bool is_known = places >= MIN_TONE_PLACES;
-        double ratio = is_known ? exact_log(energies[k] * total / sum) * places / (places + TONE_PRIOR) : 0;
+        const double positions = (double)counts[k * CLASSES].total / ORIENTATIONS;
+        const bool is_known = positions >= MIN_TONE_POSITIONS;
+        double ratio =
+            is_known ? exact_log(energies[k] * total / sum) * positions / (positions + TONE_PRIOR) : 0;
         ratio = fmin(fmax(ratio, exact_log(MIN_TONE)), exact_log(MAX_TONE));
         tones[k] = (float)exact_exp(0.5 * share * ratio);
     }

@@ -40,7 +40,7 @@ void shrink_print_sigma(FILE *file, double sigma)
         print_real(file, sigma);
 }
 
-void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
+void shrink_add_halo(const struct shape *shape, struct dtcwt_rows *rows)
 {
     for (int level = shape->levels; level >= 1; level--) {
         /* Add the halo of the neighbours, and the parents of the next finer level, whose rows have no halo

@@ -13,9 +13,8 @@
 #include "wavelet/dtcwt.h"
 #include "wavelet/noise.h"
 
-/* Shrinks `rows` of a level: `run` of a struct subband_filter whose context is a struct noise. If `in` has
- * planes of one level more than its shape, these are the parents of the coarsest level; otherwise it has none
- * (y2 = 0). */
+/* Shrinks `rows` of a level: `run` of a struct subband_filter whose context is a struct noise. The parents of
+ * the coarsest level are in->planes[levels + 1]; if these are empty, it has no parents (y2 = 0). */
 enum status shrink_subbands(struct run *run, const void *noise, const struct value *in, int level,
                             struct interval rows, const struct planes *lowpass, struct planes *clean,
                             struct error *error);
@@ -33,9 +32,9 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float d
                              const struct image_noise *images, bool separate, const struct planes *src,
                              const struct planes *dst, struct error *error);
 
-/* Extends the subband rows of each level to all that shrinking reads: two more on each side, and the parents
- * of the finer level's rows. */
-void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows);
+/* Adds the rows that shrinking reads to the subband rows of each level: two on each side, and the parents of
+ * the finer level's rows. */
+void shrink_add_halo(const struct shape *shape, struct dtcwt_rows *rows);
 
 /* Parses a noise level for an OPTION_CUSTOM: 0 to 255 (8-bit counts), or "auto", which becomes NAN. `field`
  * is a double. */

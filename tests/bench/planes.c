@@ -22,7 +22,7 @@ static void measure(struct bench *bench, struct run *run, int planes, struct err
     for (int i = -1; i < RUNS; i++) {
         struct value middle = {.shape = pyramid, .rows = rows_full(SIZE)},
                      out = {.shape = image, .rows = rows_full(SIZE)};
-        struct dtcwt_rows rows = {.places = 0};
+        struct dtcwt_rows rows = {.positions = 0};
         dtcwt_inverse_rows(&pyramid, middle.rows, &rows);
         dtcwt_forward_rows(&pyramid, &rows);
         bench_check(dtcwt_forward(run, &in, &rows, &middle, error), error);
