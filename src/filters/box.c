@@ -94,9 +94,9 @@ static void print_length(FILE *file, const struct length *length)
         fputc('%', file);
 }
 
-void box_print(FILE *file, const void *params)
+void box_print(FILE *file, const void *field)
 {
-    const struct box *box = params;
+    const struct box *box = field;
     print_length(file, &box->width);
     fputc(box->ratio != 0 ? ':' : 'x', file);
     print_length(file, &box->height);

@@ -46,7 +46,7 @@ const char *box_gravity_unused(const void *params);
  * percent of the picture, a canvas to BOX_MAX_PERCENT and BOX_MAX_SIDE pixels a side. */
 enum status box_parse_part(const char *text, void *field, struct error *error);
 enum status box_parse_canvas(const char *text, void *field, struct error *error);
-void box_print(FILE *file, const void *params);
+void box_print(FILE *file, const void *field);
 
 /* Sets width and height of `out` for a picture of shape `in`. */
 void box_set_size(const struct box *box, const struct shape *in, struct shape *out);

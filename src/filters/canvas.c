@@ -42,9 +42,9 @@ enum status canvas_parse_fill(const char *text, void *field, struct error *error
     return STATUS_OK;
 }
 
-void canvas_print_fill(FILE *file, const void *params)
+void canvas_print_fill(FILE *file, const void *field)
 {
-    const struct fill *fill = &((const struct canvas *)params)->fill;
+    const struct fill *fill = field;
     static const char *const words[] = {"zero", "edge", "transparent"};
     if (fill->kind != FILL_COLOUR)
         fputs(words[fill->kind], file);

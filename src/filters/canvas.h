@@ -32,7 +32,7 @@ struct canvas {
         .parse = canvas_parse_fill, .print = canvas_print_fill                                               \
     }
 enum status canvas_parse_fill(const char *text, void *field, struct error *error);
-void canvas_print_fill(FILE *file, const void *params);
+void canvas_print_fill(FILE *file, const void *field);
 
 /* Sets the width and height of *out to the canvas's. Fails if the canvas does not contain the picture, if a
  * side is longer than BOX_MAX_SIDE, or for color=transparent if the picture has no alpha. `what` names the

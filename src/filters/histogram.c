@@ -46,8 +46,9 @@ bool amount_parse(const char **text, struct amount *amount)
     return true;
 }
 
-void amount_print(FILE *file, const struct amount *amount)
+void amount_print(FILE *file, const void *field)
 {
+    const struct amount *amount = field;
     print_real(file, amount->number);
     if (amount->is_percent)
         fputc('%', file);
@@ -236,9 +237,9 @@ const struct analysis histogram_analysis = {needs_analysis, rows_same, histogram
 
 /* ---------------------------------------------------------------- numbers of a stage */
 
-void histogram_print_given(FILE *file, const void *params)
+void histogram_print_given(FILE *file, const void *field)
 {
-    const struct amounts *given = &((const struct histogram_search_params *)params)->given;
+    const struct amounts *given = field;
     fputs(given->count == 0 ? "auto" : "", file);
     for (int i = 0; i < given->count; i++) {
         fputs(i > 0 ? "," : "", file);

@@ -22,7 +22,8 @@ struct amount {
 /* Parses "128" or "50%" and advances *text past it. Returns false if there is no number up to 1e30. */
 bool amount_parse(const char **text, struct amount *amount);
 
-void amount_print(FILE *file, const struct amount *amount);
+/* Prints a struct amount. */
+void amount_print(FILE *file, const void *field);
 
 /* Amounts separated by commas, or auto. */
 struct amounts {
@@ -74,7 +75,7 @@ struct histogram_search_params {
 };
 
 /* Callback option.print: prints the amounts in `given`. */
-void histogram_print_given(FILE *file, const void *params);
+void histogram_print_given(FILE *file, const void *field);
 
 /* Callback histogram_search_params.find: calls histogram_ends with `clip`. */
 void histogram_find_ends(const void *params, const struct histogram *histogram, float found[2]);

@@ -29,7 +29,7 @@ struct operand {
 #define OPERAND_FILE(what)                                                                                   \
     {                                                                                                        \
         .type = OPTION_TEXT, .offset = offsetof(struct operand, path), .value = "FILE", .help = what,        \
-        .print = operand_print                                                                               \
+        .print_content = operand_print                                                                       \
     }
 
 /* Prints a checksum: outputs depend on the operand's content, not on its name. */

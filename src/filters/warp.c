@@ -51,9 +51,9 @@ enum status warp_parse_size(const char *text, void *field, struct error *error)
     return fail(error, STATUS_USAGE, "expected WxH, as in 640x480, with sides up to %d", WARP_MAX_SIDE);
 }
 
-void warp_print_size(FILE *file, const void *params)
+void warp_print_size(FILE *file, const void *field)
 {
-    const struct warp_size *size = &((const struct warp_options *)params)->size;
+    const struct warp_size *size = field;
     if (size->width > 0)
         fprintf(file, "%dx%d", size->width, size->height);
 }

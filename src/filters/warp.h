@@ -74,7 +74,7 @@ struct warp_options {
 
 /* Parse and print "640x480". */
 enum status warp_parse_size(const char *text, void *field, struct error *error);
-void warp_print_size(FILE *file, const void *params);
+void warp_print_size(FILE *file, const void *field);
 
 /* Fails if WARP_MAX_POSITION or WARP_MAX_SAMPLES is exceeded. `what` names the stage in the message. */
 enum status warp_check(const char *what, const struct affine *affine, const struct warp_options *options,

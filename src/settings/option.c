@@ -310,10 +310,6 @@ void option_print(FILE *file, const struct option *option, const void *fields)
     const void *field = (const char *)fields + option->offset;
     const char *choices = option->choices;
     struct word word = {"", 0};
-    if (option->print != NULL) {
-        option->print(file, fields);
-        return;
-    }
     switch (option->type) {
     case OPTION_INTEGER:
         fprintf(file, "%d", *(const int *)field);
@@ -331,12 +327,17 @@ void option_print(FILE *file, const struct option *option, const void *fields)
         fprintf(file, "%.*s", (int)word.length, word.start);
         break;
     case OPTION_TEXT:
-        print_text(file, *(const char *const *)field != NULL ? *(const char *const *)field : "");
+        if (option->print_content != NULL)
+            option->print_content(file, fields);
+        else
+            print_text(file, *(const char *const *)field != NULL ? *(const char *const *)field : "");
         break;
     case OPTION_SIZE:
         fprintf(file, "%llu", (unsigned long long)*(const uint64_t *)field);
         break;
     case OPTION_CUSTOM:
+        option->print(file, field);
+        break;
     case OPTION_END:
         assert(!"an option that cannot be printed");
         break;

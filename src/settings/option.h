@@ -91,9 +91,12 @@ struct option {
      * "--scale 3: ". */
     enum status (*parse)(const char *text, void *field, struct error *error);
 
-    /* Prints the effective value for option_print. `fields` is the whole struct. NULL: option_print prints by
-     * type. Required for CUSTOM; also used for a TEXT that names a file whose content is the value. */
-    void (*print)(FILE *file, const void *fields);
+    /* CUSTOM: prints the effective value, for option_print. */
+    void (*print)(FILE *file, const void *field);
+
+    /* TEXT that names a file whose content is the value: prints it, for option_print. `fields` is the whole
+     * struct. May be NULL. */
+    void (*print_content)(FILE *file, const void *fields);
 
     /* Keys of a stage: returns why the key has no effect together with the other values ("belongs to auto"),
      * or NULL if it has one. A key that is given without effect is an error. May be NULL. */
@@ -122,8 +125,8 @@ enum status options_parse_value(const struct option *table, const char *what, co
                                 char **keep, struct error *error);
 
 /* Prints the effective value in canonical form: equal values have equal texts. Parsing the text returns the
- * same value, with two exceptions: the white space of a TEXT is printed as blanks, and `print` may print the
- * content of a file instead of its name. */
+ * same value, with two exceptions: the white space of a TEXT is printed as blanks, and `print_content` may
+ * print the content of a file instead of its name. */
 void option_print(FILE *file, const struct option *option, const void *fields);
 
 /* Returns the text that option_print prints; the caller frees it. NULL if out of memory. */

@@ -37,9 +37,9 @@ static enum status parse_compression(const char *text, void *field, struct error
     return STATUS_OK;
 }
 
-static void print_compression(FILE *file, const void *fields)
+static void print_compression(FILE *file, const void *field)
 {
-    int level = ((const struct settings *)fields)->compression;
+    const int level = *(const int *)field;
     if (level < 0)
         fputs("default", file);
     else
@@ -55,9 +55,9 @@ static enum status parse_format(const char *text, void *field, struct error *err
     return STATUS_OK;
 }
 
-static void print_format(FILE *file, const void *fields)
+static void print_format(FILE *file, const void *field)
 {
-    const struct format *format = ((const struct settings *)fields)->format;
+    const struct format *format = *(const struct format *const *)field;
     fputs(format != NULL ? format->name : "", file);
 }
 
@@ -69,9 +69,9 @@ static enum status parse_only(const char *text, void *field, struct error *error
                       format_names(NULL, "and").text);
 }
 
-static void print_only(FILE *file, const void *fields)
+static void print_only(FILE *file, const void *field)
 {
-    format_set_print(file, ((const struct settings *)fields)->only);
+    format_set_print(file, *(const format_set *)field);
 }
 
 static const char *const timing_forms[] = {[TIMING_TABLE] = "table", [TIMING_JSON] = "json"};
@@ -92,9 +92,9 @@ static enum status parse_timing(const char *text, void *field, struct error *err
     return fail(error, STATUS_USAGE, "not one of table, json, table:FILE, json:FILE");
 }
 
-static void print_timing(FILE *file, const void *fields)
+static void print_timing(FILE *file, const void *field)
 {
-    const struct timing_option *timing = &((const struct settings *)fields)->timing;
+    const struct timing_option *timing = field;
     if (timing->form != TIMING_ABSENT)
         fputs(timing_forms[timing->form], file);
     if (timing->file != NULL)
@@ -121,9 +121,9 @@ static enum status parse_verify(const char *text, void *field, struct error *err
     return STATUS_OK;
 }
 
-static void print_verify(FILE *file, const void *fields)
+static void print_verify(FILE *file, const void *field)
 {
-    const struct verify_option *verify = &((const struct settings *)fields)->verify;
+    const struct verify_option *verify = field;
     if (verify->device != NULL)
         fputs(verify->device, file);
     else if (verify->share > 0)
@@ -146,9 +146,9 @@ static enum status parse_range(const char *text, void *field, struct error *erro
     return STATUS_OK;
 }
 
-static void print_range(FILE *file, const void *fields)
+static void print_range(FILE *file, const void *field)
 {
-    const struct range *range = &((const struct settings *)fields)->range;
+    const struct range *range = field;
     if (!range->given || range->automatic) {
         fputs(range->given ? "auto" : "", file);
         return;
@@ -183,9 +183,9 @@ static enum status parse_pages(const char *text, void *field, struct error *erro
     return STATUS_OK;
 }
 
-static void print_pages(FILE *file, const void *fields)
+static void print_pages(FILE *file, const void *field)
 {
-    const struct page_range *pages = &((const struct settings *)fields)->pages;
+    const struct page_range *pages = field;
     if (pages->first > 0)
         fprintf(file, "%d", pages->first);
     if (pages->last > pages->first)

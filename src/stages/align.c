@@ -94,7 +94,7 @@ static const struct option options[] = {
      .choices = "first|middle|previous",
      .help = "the picture whose grid the result has: a file, or an input: first, middle; before --stack also "
              "previous",
-     .print = print_reference},
+     .print_content = print_reference},
     {.name = "model",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct align, model),

@@ -32,9 +32,9 @@ static enum status parse_border(const char *text, void *field, struct error *err
 }
 
 /* Prints both numbers, so that "20" and "20x20" are equal for --resume. */
-static void print_border(FILE *file, const void *params)
+static void print_border(FILE *file, const void *field)
 {
-    const struct box *box = params;
+    const struct box *box = field;
     fprintf(file, "%dx%d", box->width.margin, box->height.margin);
 }
 

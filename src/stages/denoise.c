@@ -15,12 +15,6 @@
 
 #include <string.h>
 
-/* Prints SIGMA or "auto". */
-static void denoise_print_sigma(FILE *file, const void *params)
-{
-    shrink_print_sigma(file, ((const struct denoise *)params)->sigma);
-}
-
 /* Parses SIGMA or "auto". For a choice of quality= the message suggests that key. */
 static enum status denoise_parse_sigma(const char *text, void *field, struct error *error)
 {
@@ -38,7 +32,7 @@ static const struct option options[] = {
      .help =
          "standard deviation of the noise in 8-bit counts (1/255 of full scale), 0 to 255; auto estimates it",
      .parse = denoise_parse_sigma,
-     .print = denoise_print_sigma},
+     .print = shrink_print_sigma},
     {.name = "levels",
      .type = OPTION_INTEGER,
      .offset = offsetof(struct denoise, levels),

@@ -42,11 +42,6 @@ static enum status parse_clip(const char *text, void *field, struct error *error
     return STATUS_OK;
 }
 
-static void print_clip(FILE *file, const void *params)
-{
-    amount_print(file, &((const struct levels *)params)->search.clip);
-}
-
 /* Callback option.unused of the keys of auto. */
 static const char *auto_unused(const void *params)
 {
@@ -73,7 +68,7 @@ static const struct option options[] = {
      .value = "P%",
      .help = "auto: share of the samples that may become black, and the same for white",
      .parse = parse_clip,
-     .print = print_clip,
+     .print = amount_print,
      .unused = auto_unused},
     HISTOGRAM_CHANNELS(auto_unused),
     {.type = OPTION_END},

@@ -36,10 +36,10 @@ static enum status parse_tiles(const char *text, void *field, struct error *erro
     return STATUS_OK;
 }
 
-static void print_tiles(FILE *file, const void *params)
+static void print_tiles(FILE *file, const void *field)
 {
-    const struct local_contrast *contrast = params;
-    fprintf(file, "%dx%d", contrast->tiles.across, contrast->tiles.down);
+    const struct tile_counts *tiles = field;
+    fprintf(file, "%dx%d", tiles->across, tiles->down);
 }
 
 static const struct option options[] = {

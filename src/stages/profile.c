@@ -59,7 +59,7 @@ static const struct option options[] = {
      .value = "srgb|p3|adobe|gray|auto|FILE.icc",
      .help = "sRGB, Display P3, Adobe RGB (1998), gray with sRGB's curve, auto: sRGB or of gray pictures "
              "gray, or a profile of RGB or gray",
-     .print = print_target},
+     .print_content = print_target},
     {.name = "intent",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct profile, intent),

@@ -93,9 +93,9 @@ static enum status parse_size(const char *text, void *field, struct error *error
 }
 
 /* Prints "37.5%", "640x480", "640x" or "x480". */
-static void print_size(FILE *file, const void *params)
+static void print_size(FILE *file, const void *field)
 {
-    const struct resize_size *size = &((const struct resize_params *)params)->size;
+    const struct resize_size *size = field;
     if (size->percent > 0) {
         print_real(file, size->percent);
         fputc('%', file);

@@ -67,9 +67,9 @@ static enum status parse_angle(const char *text, void *field, struct error *erro
     return status;
 }
 
-static void print_angle(FILE *file, const void *params)
+static void print_angle(FILE *file, const void *field)
 {
-    const struct angle *angle = &((const struct rotate *)params)->angle;
+    const struct angle *angle = field;
     if (angle->automatic)
         fputs("auto", file);
     else

@@ -62,9 +62,9 @@ static enum status parse_factor(const char *text, void *field, struct error *err
 }
 
 /* Prints "4" or "1/4". */
-static void print_factor(FILE *file, const void *params)
+static void print_factor(FILE *file, const void *field)
 {
-    int exponent = ((const struct scale *)params)->exponent;
+    const int exponent = *(const int *)field;
     fprintf(file, exponent < 0 ? "1/%d" : "%d", 1 << abs(exponent));
 }
 

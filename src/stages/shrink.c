@@ -18,12 +18,6 @@ struct shrink {
     double sigma; /* of the noise, in 8-bit counts; NAN: estimate it */
 };
 
-/* Prints SIGMA or "auto". */
-static void print_sigma(FILE *file, const void *params)
-{
-    shrink_print_sigma(file, ((const struct shrink *)params)->sigma);
-}
-
 static const struct option options[] = {
     {.type = OPTION_CUSTOM,
      .offset = offsetof(struct shrink, sigma),
@@ -33,7 +27,7 @@ static const struct option options[] = {
      .help =
          "standard deviation of the noise in 8-bit counts (1/255 of full scale), 0 to 255; auto estimates it",
      .parse = shrink_parse_sigma,
-     .print = print_sigma},
+     .print = shrink_print_sigma},
     {.type = OPTION_END},
 };
 

@@ -35,11 +35,6 @@ static const char *focus_unused(const void *params)
     return ((const struct stack_params *)params)->merge.method == MERGE_FOCUS ? NULL : "belongs to focus";
 }
 
-static void stack_print_noise(FILE *file, const void *params)
-{
-    shrink_print_sigma(file, ((const struct stack_params *)params)->merge.noise);
-}
-
 static const struct option options[] = {
     {.type = OPTION_CHOICE,
      .offset = offsetof(struct stack_params, merge.method),
@@ -62,7 +57,7 @@ static const struct option options[] = {
      .value = "N",
      .help = "standard deviation of the pictures' noise in 8-bit counts, 0 to 255; auto estimates it",
      .parse = shrink_parse_sigma,
-     .print = stack_print_noise,
+     .print = shrink_print_sigma,
      .unused = focus_unused},
     {.name = "depth",
      .type = OPTION_TEXT,

@@ -66,9 +66,9 @@ static enum status parse_limit(const char *text, void *field, struct error *erro
 }
 
 /* Prints the word of the method, or V as a number or percent. */
-static void print_limit(FILE *file, const void *params)
+static void print_limit(FILE *file, const void *field)
 {
-    const struct limit *limit = &((const struct threshold *)params)->limit;
+    const struct limit *limit = field;
     if (limit->method != NUMBER)
         fputs(method_words[limit->method], file);
     else

@@ -27,11 +27,6 @@ static enum status parse_tolerance(const char *text, void *field, struct error *
     return STATUS_OK;
 }
 
-static void print_tolerance(FILE *file, const void *params)
-{
-    amount_print(file, &((const struct trim *)params)->tolerance);
-}
-
 static const struct option options[] = {
     {.type = OPTION_CUSTOM,
      .offset = offsetof(struct trim, tolerance),
@@ -41,7 +36,7 @@ static const struct option options[] = {
      .help = "difference from the corner's colour that still counts as border: a sample value (0 to 255 in 8 "
              "bit), or percent of full scale",
      .parse = parse_tolerance,
-     .print = print_tolerance},
+     .print = amount_print},
     {.type = OPTION_END},
 };
 

@@ -106,9 +106,9 @@ static enum status parse_matrix(const char *text, void *field, struct error *err
 }
 
 /* Prints the six numbers, also of a file, so that outputs depend on its content and not on its name. */
-static void print_matrix(FILE *file, const void *params)
+static void print_matrix(FILE *file, const void *field)
 {
-    const struct matrix *matrix = &((const struct warp *)params)->matrix;
+    const struct matrix *matrix = field;
     const struct affine *affine = &matrix->affine;
     if (matrix->series) {
         const size_t size = matrix->count * sizeof *matrix->series;

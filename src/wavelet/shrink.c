@@ -32,8 +32,9 @@ enum status shrink_parse_sigma(const char *text, void *field, struct error *erro
     return STATUS_OK;
 }
 
-void shrink_print_sigma(FILE *file, double sigma)
+void shrink_print_sigma(FILE *file, const void *field)
 {
+    const double sigma = *(const double *)field;
     if (isnan(sigma))
         fputs("auto", file);
     else

@@ -41,6 +41,6 @@ void shrink_add_halo(const struct shape *shape, struct dtcwt_rows *rows);
 enum status shrink_parse_sigma(const char *text, void *field, struct error *error);
 
 /* Prints a noise level as shrink_parse_sigma parses it. */
-void shrink_print_sigma(FILE *file, double sigma);
+void shrink_print_sigma(FILE *file, const void *field);
 
 #endif

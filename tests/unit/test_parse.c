@@ -567,6 +567,8 @@ static void assert_table_sound(const struct option *table)
         assert_described(describe_help(option));
         assert_true(option->type != OPTION_CHOICE || option->choices != NULL);
         assert_true((option->type == OPTION_CUSTOM) == (option->parse != NULL));
+        assert_true((option->type == OPTION_CUSTOM) == (option->print != NULL));
+        assert_true(option->type == OPTION_TEXT || option->print_content == NULL);
         assert_true((option->type == OPTION_FLAG) == (option_value_name(option) == NULL));
         assert_true(option->name != NULL || option == table);
         for (const struct option *other = table; other < option; other++)
