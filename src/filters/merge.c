@@ -39,8 +39,9 @@ void merge_base_free(struct merge_base *base)
     free(base->pixels);
 }
 
-enum status merge_add_file(struct merge_base *base, struct reader *reader, struct error *error)
+enum status merge_add_file(void *state, struct reader *reader, struct error *error)
 {
+    struct merge_base *base = state; /* the state begins with its base */
     struct merge_file *files =
         array_grow(base->files, base->file_count, sizeof *files, "the files of a stack", error);
     if (!files)
@@ -117,10 +118,10 @@ static enum status crop_to_covered(struct merge_base *base, struct error *error)
     return best > 0 ? STATUS_OK : fail(error, STATUS_FAILED, "edges=crop leaves no pixel");
 }
 
-enum status merge_base_finish(void *state, struct run *run, struct merge_result *result, struct error *error)
+enum status merge_base_finish(struct merge_base *base, merge_pixels *compute, struct merge_result *result,
+                              struct error *error)
 {
-    struct merge_base *base = state; /* the state begins with its base */
-    (void)run;
+    base->compute = compute;
     base->columns = base->width;
     base->rows = base->height;
     bool all_covered = true;
@@ -144,10 +145,7 @@ enum status merge_base_finish(void *state, struct run *run, struct merge_result 
     return STATUS_OK;
 }
 
-enum status merge_base_read(void *state,
-                            enum status (*compute)(void *state, size_t first, size_t count, double *pixels,
-                                                   struct error *error),
-                            float *out, int row_count, struct error *error)
+enum status merge_base_read(void *state, float *out, int row_count, struct error *error)
 {
     struct merge_base *base = state;
     const size_t channels = base->channels, columns = base->columns;
@@ -162,8 +160,8 @@ enum status merge_base_read(void *state,
         /* Unless the sides are cropped, rows are contiguous and computed at once. */
         const size_t count = rows * columns, at_once = columns == base->width ? count : columns;
         for (size_t done = 0; status == STATUS_OK && done < count; done += at_once)
-            status = compute(state, first + done / columns * base->width, at_once,
-                             base->pixels + done * channels, error);
+            status = base->compute(state, first + done / columns * base->width, at_once,
+                                   base->pixels + done * channels, error);
         if (status == STATUS_OK && !base->coverage) { /* all pixels are covered, and there is no alpha */
             for (size_t i = 0; i < count * channels; i++)
                 *out++ = (float)base->pixels[i];

@@ -38,6 +38,10 @@ struct merge_file {
  * `params` begin with struct merge_options. */
 extern const struct merge merge_sums, merge_robust;
 
+/* Stores the merged values of `count` pixels of the pictures, from pixel `first` on, row after row. */
+typedef enum status merge_pixels(void *state, size_t first, size_t count, double *pixels,
+                                 struct error *error);
+
 struct merge_base {
     /* The pictures. */
     size_t width, height, channels; /* pixels; channels include alpha */
@@ -56,8 +60,9 @@ struct merge_base {
     size_t left, top;     /* position in the pictures of its top left pixel */
     size_t columns, rows; /* size in pixels */
     size_t next_row;      /* the next row to read */
-    bool adds_alpha;      /* the result has an alpha channel that the pictures do not have */
-    double *pixels;       /* rows that are being computed; owned */
+    merge_pixels *compute;
+    bool adds_alpha; /* the result has an alpha channel that the pictures do not have */
+    double *pixels;  /* rows that are being computed; owned */
 };
 
 /* Initialises the base for pictures like `input`. merge_base_free frees it, also after a failure. */
@@ -65,8 +70,8 @@ enum status merge_base_make(struct merge_base *base, const struct merge_input *i
                             struct error *error);
 void merge_base_free(struct merge_base *base);
 
-/* Appends a picture to base->files and increments base->pictures. */
-enum status merge_add_file(struct merge_base *base, struct reader *reader, struct error *error);
+/* Callback `add_reader`: appends a picture to base->files and increments base->pictures. */
+enum status merge_add_file(void *state, struct reader *reader, struct error *error);
 
 /* Converts `count` pixels of a picture, from pixel `first` on, to sample values. */
 void merge_values(const struct merge_base *base, const void *samples, size_t first, size_t count,
@@ -79,16 +84,13 @@ bool merge_is_covered(const struct merge_base *base, const double *pixel);
 /* Increments base->coverage for the covered pixels of row `y`. Returns their number. */
 size_t merge_count_row(struct merge_base *base, const double *row, size_t y);
 
-/* Callback `finish`: chooses the result's size and channels by the coverage. Fails if no pixel is covered and
- * edges are cropped, or if alpha would be the third or the fifth channel. */
-enum status merge_base_finish(void *state, struct run *run, struct merge_result *result, struct error *error);
+/* Chooses the result's size and channels by the coverage. `compute` is called by merge_base_read. Fails if no
+ * pixel is covered and edges are cropped, or if alpha would be the third or the fifth channel. */
+enum status merge_base_finish(struct merge_base *base, merge_pixels *compute, struct merge_result *result,
+                              struct error *error);
 
-/* Computes the next `row_count` rows of the result. `compute` stores the merged values of `count` pixels of
- * the pictures, from pixel `first` on, row after row. `state` is the state of the merge. */
-enum status merge_base_read(void *state,
-                            enum status (*compute)(void *state, size_t first, size_t count, double *pixels,
-                                                   struct error *error),
-                            float *out, int row_count, struct error *error);
+/* Callback `read`: computes the next `row_count` rows of the result by base->compute. */
+enum status merge_base_read(void *state, float *out, int row_count, struct error *error);
 
 /* Returns the median; for an even count the mean of the two middle values, for 0 NaN. Reorders the values. */
 double merge_median(double *values, size_t count);

@@ -90,24 +90,6 @@ enum status merge_store_add(void *state, struct run *run, const void *samples, s
     return STATUS_OK;
 }
 
-static enum status robust_add_reader(void *state, struct reader *reader, struct error *error)
-{
-    return merge_add_file(&((struct merge_store *)state)->base, reader, error);
-}
-
-static enum status robust_finish(void *state, struct run *run, struct merge_result *result,
-                                 struct error *error)
-{
-    struct merge_store *store = state;
-    const size_t all_bytes = store->pixel_size * store->base.pictures;      /* of one pixel of all pictures */
-    const size_t unit = store->base.file_count > 0 ? store->base.width : 1; /* readers read whole rows */
-    store->piece_length = PIECE_BYTES / all_bytes / unit * unit;
-    if (store->piece_length == 0)
-        store->piece_length = unit;
-    store->piece = allocate(store->piece_length * all_bytes, "the samples of a stack", error);
-    return store->piece ? merge_base_finish(state, run, result, error) : STATUS_FAILED;
-}
-
 /* Merges the pixels of one task (for thread_pool_each). */
 static enum status robust_merge(void *context, int index, struct error *error)
 {
@@ -192,9 +174,18 @@ static enum status robust_pixels(void *state, size_t first, size_t count, double
     return status;
 }
 
-static enum status robust_read(void *state, float *rows, int count, struct error *error)
+static enum status robust_finish(void *state, struct run *run, struct merge_result *result,
+                                 struct error *error)
 {
-    return merge_base_read(state, robust_pixels, rows, count, error);
+    struct merge_store *store = state;
+    (void)run;
+    const size_t all_bytes = store->pixel_size * store->base.pictures;      /* of one pixel of all pictures */
+    const size_t unit = store->base.file_count > 0 ? store->base.width : 1; /* readers read whole rows */
+    store->piece_length = PIECE_BYTES / all_bytes / unit * unit;
+    if (store->piece_length == 0)
+        store->piece_length = unit;
+    store->piece = allocate(store->piece_length * all_bytes, "the samples of a stack", error);
+    return store->piece ? merge_base_finish(&store->base, robust_pixels, result, error) : STATUS_FAILED;
 }
 
 static void robust_describe(const void *state, char *text, size_t size)
@@ -208,8 +199,8 @@ static void robust_describe(const void *state, char *text, size_t size)
 
 const struct merge merge_robust = {.begin = merge_store_begin,
                                    .add = merge_store_add,
-                                   .add_reader = robust_add_reader,
+                                   .add_reader = merge_add_file,
                                    .finish = robust_finish,
-                                   .read = robust_read,
+                                   .read = merge_base_read,
                                    .describe = robust_describe,
                                    .free = merge_store_free};

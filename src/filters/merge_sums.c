@@ -183,25 +183,6 @@ static enum status accumulators_add_reader(void *state, struct reader *reader, s
     return check_count(sums, error) == STATUS_OK ? merge_add_file(&sums->base, reader, error) : STATUS_FAILED;
 }
 
-static enum status accumulators_finish(void *state, struct run *run, struct merge_result *result,
-                                       struct error *error)
-{
-    struct accumulators *sums = state;
-    const struct merge_base *base = &sums->base;
-    if (base->file_count > 0) {
-        const size_t row = picture_row_size(base);
-        const size_t height = row < SLICE_BYTES ? SLICE_BYTES / row : 1;
-        sums->slice_height = height < base->height ? height : base->height;
-        sums->lanes = (size_t)sums->max_lanes < base->file_count ? sums->max_lanes : (int)base->file_count;
-        thread_pool_open(&sums->threads, sums->lanes);
-        sums->slice_sums = allocate_pages(int_sums_size(base, sums->slice_height * (size_t)sums->lanes));
-        sums->slice_rows = allocate_pages(row * sums->slice_height * (size_t)sums->lanes);
-        if (!sums->slice_sums || !sums->slice_rows)
-            return fail_memory(error, "out of memory for the sums of a stack");
-    }
-    return merge_base_finish(state, run, result, error);
-}
-
 /* Merges the samples of the slice of every lanes-th picture with a reader (for thread_pool_each). */
 static enum status merge_lane(void *context, int lane, struct error *error)
 {
@@ -250,7 +231,7 @@ static void divide_integers(const struct accumulators *sums, const uint32_t *int
         pixels[i] = int_sums[i] / unit / pictures;
 }
 
-/* Computes `count` merged pixels from `first` on: a callback of merge_base_read. */
+/* Computes `count` merged pixels from `first` on. */
 static enum status accumulators_pixels(void *state, size_t first, size_t count, double *pixels,
                                        struct error *error)
 {
@@ -280,14 +261,29 @@ static enum status accumulators_pixels(void *state, size_t first, size_t count, 
     return STATUS_OK;
 }
 
-static enum status accumulators_read(void *state, float *rows, int count, struct error *error)
+static enum status accumulators_finish(void *state, struct run *run, struct merge_result *result,
+                                       struct error *error)
 {
-    return merge_base_read(state, accumulators_pixels, rows, count, error);
+    struct accumulators *sums = state;
+    struct merge_base *base = &sums->base;
+    (void)run;
+    if (base->file_count > 0) {
+        const size_t row = picture_row_size(base);
+        const size_t height = row < SLICE_BYTES ? SLICE_BYTES / row : 1;
+        sums->slice_height = height < base->height ? height : base->height;
+        sums->lanes = (size_t)sums->max_lanes < base->file_count ? sums->max_lanes : (int)base->file_count;
+        thread_pool_open(&sums->threads, sums->lanes);
+        sums->slice_sums = allocate_pages(int_sums_size(base, sums->slice_height * (size_t)sums->lanes));
+        sums->slice_rows = allocate_pages(row * sums->slice_height * (size_t)sums->lanes);
+        if (!sums->slice_sums || !sums->slice_rows)
+            return fail_memory(error, "out of memory for the sums of a stack");
+    }
+    return merge_base_finish(base, accumulators_pixels, result, error);
 }
 
 const struct merge merge_sums = {.begin = accumulators_begin,
                                  .add = accumulators_add,
                                  .add_reader = accumulators_add_reader,
                                  .finish = accumulators_finish,
-                                 .read = accumulators_read,
+                                 .read = merge_base_read,
                                  .free = accumulators_free};

@@ -294,6 +294,17 @@ static enum status focus_write_depth(const struct merge_store *store, struct err
     return status;
 }
 
+/* Returns pixels of the merged picture. */
+static enum status focus_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
+{
+    const struct merge_store *store = state;
+    const size_t channels = store->base.channels;
+    (void)error;
+    for (size_t i = 0; i < count * channels; i++)
+        pixels[i] = (double)store->sharp[first * channels + i];
+    return STATUS_OK;
+}
+
 /* Merges the pictures into store->sharp. Crops the result and writes the depth map if the options say so. */
 static enum status focus_finish(void *state, struct run *run, struct merge_result *result,
                                 struct error *error)
@@ -341,28 +352,12 @@ static enum status focus_finish(void *state, struct run *run, struct merge_resul
     const bool is_cropped = base->coverage && base->edges == MERGE_EDGES_CROP;
     for (size_t i = 0; is_cropped && i < base->width * base->height; i++)
         base->coverage[i] = base->coverage[i] == base->pictures;
-    enum status status = merge_base_finish(state, run, result, error);
+    enum status status = merge_base_finish(&store->base, focus_pixels, result, error);
     return status == STATUS_OK && store->depth_path ? focus_write_depth(store, error) : status;
-}
-
-/* Callback of merge_base_read: returns pixels of the merged picture. */
-static enum status focus_pixels(void *state, size_t first, size_t count, double *pixels, struct error *error)
-{
-    const struct merge_store *store = state;
-    const size_t channels = store->base.channels;
-    (void)error;
-    for (size_t i = 0; i < count * channels; i++)
-        pixels[i] = (double)store->sharp[first * channels + i];
-    return STATUS_OK;
-}
-
-static enum status focus_read(void *state, float *rows, int count, struct error *error)
-{
-    return merge_base_read(state, focus_pixels, rows, count, error);
 }
 
 const struct merge merge_focus = {.begin = merge_store_begin,
                                   .add = focus_add,
                                   .finish = focus_finish,
-                                  .read = focus_read,
+                                  .read = merge_base_read,
                                   .free = merge_store_free};
