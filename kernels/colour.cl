@@ -83,14 +83,6 @@ static inline void store_colours(PLANES_OUT(dst), int x, int y, int z, const str
 #endif
 }
 
-static inline void apply_matrix(const struct conversion conversion, lanes *value)
-{
-    const lanes r = value[0], g = value[1], b = value[2];
-#pragma unroll
-    for (int c = 0; c < 3; c++)
-        value[c] = mad(conversion.matrix[3 * c + 2], b, mad(conversion.matrix[3 * c + 1], g, conversion.matrix[3 * c] * r));
-}
-
 /* Interpolates in the grid at (r, g, b), clipped to [0, 1]. The cube of eight nodes around this point is divided into six
  * tetrahedra. The corners of the point's tetrahedron are on a path from the lowest node of the cube to the highest, which
  * follows the axes in descending order of the point's fractions. */
@@ -191,10 +183,15 @@ NOINLINE void convert_run(SRC_PARAMS, DST_PARAMS, __global const float *restrict
     apply_curves(floats, conversion.decode, v, count);
 #pragma unroll 1
     for (int i = 0; i < count; i++)
-        if (conversion.grid >= 0)
+        if (conversion.grid >= 0) {
             apply_grid(floats + conversion.grid, v[i]);
-        else
-            apply_matrix(conversion, v[i]);
+        } else {
+            const lanes r = v[i][0], g = v[i][1], b = v[i][2];
+            const float *m = conversion.matrix;
+#pragma unroll
+            for (int c = 0; c < 3; c++)
+                v[i][c] = mad(m[3 * c + 2], b, mad(m[3 * c + 1], g, m[3 * c] * r));
+        }
     apply_curves(floats, conversion.encode, v, count);
 #pragma unroll 1
     for (int i = 0; i < count; i++) {

@@ -9,16 +9,6 @@
 #define CHANNEL float
 #include "opponent.h"
 
-/* Returns one channel of a pixel. Image `image` of a group has the planes from image * channels on. */
-static inline float colour_at(PLANES_IN(src), int x, int y, int image, int channel, int channels)
-{
-#ifdef IMAGES
-    return component(load(PLANES_ARG(src), x, y, 0), channel);
-#else
-    return src[offset(src_at, x, y, image * channels + channel)];
-#endif
-}
-
 /* Counts the positions at which three neighbours along x are equal, up to rounding. counts[3 * image + c] is the number for
  * colour c (0 to 2) of an image of the group. columns x rows positions are evenly spaced (sampling_positions.h); only
  * positions in rows [range.x, range.y) are tested. `opponent` is 1 if src has opponent colours, else 0.
@@ -38,8 +28,13 @@ NOINLINE void noise_constant_run(PLANES_IN(src), int columns, int rows, int2 ran
         float v[3][3];        /* [neighbour][colour] */
         float largest = 1.0f; /* largest magnitude, at least full scale; the tolerance is relative to it */
         for (int k = 0; k < 3; k++) {
+            const int neighbour = min(x + k, src_at.width - 1);
             for (int c = 0; c < 3; c++)
-                v[k][c] = colour_at(PLANES_ARG(src), min(x + k, src_at.width - 1), y, image, c, channels);
+#ifdef IMAGES
+                v[k][c] = component(load(PLANES_ARG(src), neighbour, y, 0), c);
+#else
+                v[k][c] = src[offset(src_at, neighbour, y, image * channels + c)];
+#endif
             if (opponent)
                 from_opponent(v[k]);
             for (int c = 0; c < 3; c++)

@@ -96,15 +96,6 @@ INLINE void store_rows(const vec *sum, PLANES_IN(src), PLANES_OUT(dst), WEIGHTS 
 #define GROUP_Y 4
 #endif
 
-/* Copies width x rows texels, from (x0, y0) on, to local memory with the border rule. All work-items of the group call it. */
-static inline void copy_strip(__local vec *strip, PLANES_IN(src), int width, int rows, int x0, int y0, int z)
-{
-    for (int i = get_local_id(1) * GROUP_X + get_local_id(0); i < width * rows; i += GROUP_X * GROUP_Y) {
-        const int x = x0 + i % width, y = y0 + i / width;
-        strip[i] = beyond_border(x, src_at.width) ? (vec)(0.0f) : load_edge_y(PLANES_ARG(src), edge(x, src_at.width), y, z);
-    }
-}
-
 /* Convolves in images. `strip` has room for `strip_rows` rows of GROUP_X + matrix.width - 1 texels. */
 __kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1))) void
 convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel,
@@ -117,7 +108,13 @@ convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const st
     vec sum[OUTPUTS] = {0.0f};
     for (int first = 0; first < rows; first += strip_rows) {
         barrier(CLK_LOCAL_MEM_FENCE); /* all work-items have read the previous strip */
-        copy_strip(strip, PLANES_ARG(src), width, strip_rows, x0, y0 + first, z);
+        /* All work-items of the group copy strip_rows rows with the border rule. */
+        for (int i = get_local_id(1) * GROUP_X + get_local_id(0); i < width * strip_rows; i += GROUP_X * GROUP_Y) {
+            const int column = x0 + i % width, row = y0 + first + i / width;
+            strip[i] = beyond_border(column, src_at.width)
+                           ? (vec)(0.0f)
+                           : load_edge_y(PLANES_ARG(src), edge(column, src_at.width), row, z);
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int row = 0; row < strip_rows; row++) {
             const int j = first + row - (int)get_local_id(1) * OUTPUTS;

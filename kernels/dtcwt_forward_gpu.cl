@@ -48,6 +48,7 @@
 #define PAIR_VECS     (4 / LANES)
 #define HALO          ((TAPS - 2) / LANES + PADDING_VECS)
 #define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that the group reads for ROWS rows of Lo and Hi */
+#define FIRST_ROW(y)  (2 * (y) + 2 - TAPS)           /* the first of them, for output rows from y on */
 
 struct filters {
     float2 low[TAPS], high[TAPS]; /* x: of tree a, y: of tree b */
@@ -57,21 +58,12 @@ struct filters {
 #define PAIR_VECS     (2 * PAIRS / LANES)
 #define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / LANES)
 #define WINDOW        (TAPS + ROWS - 1)
+#define FIRST_ROW(y)  ((y)-RADIUS)
 
 struct filters {
     float low[TAPS], high[TAPS];
 };
 #endif
-
-/* Returns the first source row for output rows from y on. */
-static inline int first_row_of(int y)
-{
-#ifdef QSHIFT
-    return 2 * y + 2 - TAPS;
-#else
-    return y - RADIUS;
-#endif
-}
 
 /* Adds the work-item's columns, filtered, to ROWS rows of Lo and Hi. rows[j] is the source row for row j of the window. */
 INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __local const int *rows, int z,
@@ -184,7 +176,7 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
     const struct padded_axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
     /* Border rule along y, once for all columns. */
     for (int j = item; j < WINDOW; j += GROUP)
-        rows[j] = clamp_row(src_at, padded_index(down, first_row_of(y0) + j));
+        rows[j] = clamp_row(src_at, padded_index(down, FIRST_ROW(y0) + j));
     barrier(CLK_LOCAL_MEM_FENCE);
 
     /* Along y: Lo and Hi of the work-item's columns. */

@@ -200,12 +200,8 @@ static inline int2 part_index(int task)
     return (int2)(task / 2 % (PARTS * GROUP), task % 2 + task / 2 / (PARTS * GROUP) * 2);
 }
 #else
-#define PARTS 1 /* a task is all outputs of a pair */
-
-static inline int2 part_index(int task)
-{
-    return tile_index(task, ROWS);
-}
+#define PARTS            1 /* a task is all outputs of a pair */
+#define part_index(task) tile_index(task, ROWS)
 #endif
 #define TASKS (PARTS * ROWS / ITEM_ROWS) /* of a work-item */
 

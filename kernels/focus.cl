@@ -95,12 +95,6 @@ static inline vec sum_row(PLANES_IN(s), int x, int y, int z)
     return mad(5.0f, VLOAD(line + 1), VLOAD(line) + VLOAD(line + 2));
 }
 
-/* Returns the weighted sum over 3x3. */
-static inline vec sum_window(PLANES_IN(s), int x, int y, int z)
-{
-    return mad(5.0f, sum_row(PLANES_ARG(s), x, y, z), sum_row(PLANES_ARG(s), x, y - 1, z) + sum_row(PLANES_ARG(s), x, y + 1, z));
-}
-
 /* Returns exp(v) for v <= 0, to 1e-5; exactly 1 for 0, and 0 below -87. */
 static inline vec exponential(vec v)
 {
@@ -113,7 +107,8 @@ __kernel void focus_add(PLANES_IN(energies), PLANES_IN(subbands), PLANES_OUT(wei
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + sums_at.first_row, z = get_global_id(2);
     if (x >= sums_at.width || y >= sums_at.first_row + sums_at.rows)
         return;
-    const vec t = sum_window(PLANES_ARG(energies), x, y, z);
+    const vec above_and_below = sum_row(PLANES_ARG(energies), x, y - 1, z) + sum_row(PLANES_ARG(energies), x, y + 1, z);
+    const vec t = mad(5.0f, sum_row(PLANES_ARG(energies), x, y, z), above_and_below);
     vec old_factor = 0.0f, factor = 1.0f, most = t, weight = 0.0f;
     if (!is_first) {
         const vec before = load(PLANES_ARG(weights), x, y, 2 * z + 1);

@@ -74,15 +74,6 @@ INLINE void store_column(vec v, PLANES_OUT(dst), int x, int end, int i, int z)
  * megapixels took 1.4 times as long. 4 and 16 rows are slower. */
 #define AHEAD 8
 
-/* Prefetches the element of row y. */
-INLINE void prefetch_element(PLANES_IN(src), int x, int y, int z, int samples)
-{
-    const int row = clamp_row(src_at, y);
-    PREFETCH(src + offset(src_at, x, row, z));
-    if (samples > 1)
-        PREFETCH(src + offset(src_at, x, row, PLANE_INDEX(1, z, src_at.channels)));
-}
-
 /* Prefetches one row of the tile that follows the tile of output i. 16 calls prefetch all. */
 INLINE void prefetch_tile(PLANES_OUT(dst), int x, int end, int i, int z)
 {
@@ -179,7 +170,10 @@ NOINLINE void moments_run(PLANES_IN(src), PLANES_OUT(suffixes), PLANES_OUT(dst),
              * also if the first outputs are missing. */
             for (int n = 0; n <= last - block; n++) {
 #if LANES == 16
-                prefetch_element(PLANES_ARG(src), x, block + w - 1 + n + AHEAD, z, window.samples);
+                const int ahead = clamp_row(src_at, block + w - 1 + n + AHEAD);
+                PREFETCH(src + offset(src_at, x, ahead, z));
+                if (window.samples > 1)
+                    PREFETCH(src + offset(src_at, x, ahead, PLANE_INDEX(1, z, src_at.channels)));
 #endif
                 if (n > 0) {
                     const struct moments element = load_element(PLANES_ARG(src), x, block + w - 1 + n, z, window.samples);

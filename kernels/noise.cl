@@ -102,12 +102,6 @@ static inline int8 is_live(uint8 even, uint8 odd, int byte)
     return as_int8((byte < 2 ? v & 0xffff : v >> 16) >= (uint8)(LIVE_SUM));
 }
 
-/* Returns the sum of the lanes. */
-static inline int sum_of_lanes(int8 v)
-{
-    return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
-}
-
 /* Computes |z|^2 of the first `counted` planes from the real and imaginary parts of `colours` channels. If these are three,
  * planes 0 to 2 are opponent colours and planes 3 to 5 red, green and blue; the missing half is converted from the other one,
  * in place in re and im. */
@@ -188,7 +182,8 @@ __kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, con
             }
         }
         for (int p = 0; p < counted; p++) {
-            const int n = sum_of_lanes(count[p]);
+            const int4 pairs = count[p].lo + count[p].hi;
+            const int n = (pairs.x + pairs.y) + (pairs.z + pairs.w);
             if (n < SOME_LIVE)
                 continue;
             const float mean = sum_lanes(sum[p]) / (float)(2 * n);

@@ -39,12 +39,6 @@ struct block {
     __global uchar *scratch; /* for rank_block(): column_bytes * pitch bytes, aligned */
 };
 
-/* Returns the nearest 8-bit value; 0 outside [0, 1]. */
-static inline int to_8bit(float v)
-{
-    return v >= 0.0f && v <= 1.0f ? (int)(v * MAX_VALUE + 0.5f) : 0;
-}
-
 /* Copies `count` values from column x of a row of the image. Returns false if one is not a multiple of STEP. */
 static inline bool copy_values(const struct block *block, SRC_PARAMS, int channels, __global uchar *values, int x, int row,
                                int count)
@@ -53,7 +47,7 @@ static inline bool copy_values(const struct block *block, SRC_PARAMS, int channe
     if (src) {
         __global const float *p = src + offset(src_at, x, row, block->z);
         for (int i = 0; i < count; i++) {
-            const int number = to_8bit(p[i]);
+            const int number = p[i] >= 0.0f && p[i] <= 1.0f ? (int)(p[i] * MAX_VALUE + 0.5f) : 0; /* nearest 8-bit value */
             is_8bit &= as_uint(number * STEP) == as_uint(p[i]); /* compares bits, as -0 must stay -0 */
             values[i] = number;
         }

@@ -129,18 +129,6 @@ static inline void move_disc(struct window *window, __global const uchar *at, co
     }
 }
 
-/* Counts the windows of the middle row around `at`, from the tile's first column on. `window` is the first one, and is moved to
- * the first one of the next tile. */
-static inline void count_middle(struct tile *tile, struct window *window, __global const uchar *at, const struct disc *disc)
-{
-    int cursor = tile->cursor[0];
-    for (int x = 0; x < tile->columns; x++) {
-        tile->below[x] = find_value(window, tile->counts[x], &cursor, disc->rank);
-        tile->cursor[x] = LANE(tile->output[tile->middle], x) = cursor;
-        move_disc(window, at + x, disc, 1, disc->pitch);
-    }
-}
-
 /* Chooses consecutive thresholds for the columns with unknown outputs, next to the values that previous sweeps looked for.
  * Skips values that do not occur in the block. */
 static inline void choose_thresholds(struct tile *tile, const struct disc *disc)
@@ -303,7 +291,13 @@ static inline void rank_tile(struct tile *tile, struct window *window, __global 
         LANE(columns, x) = 0xff;
     for (int j = 0; j < tile->rows; j++)
         tile->known[j] = ~columns;
-    count_middle(tile, window, at, disc);
+    /* Count the windows of the middle row. `window` ends as the first one of the next tile. */
+    int cursor = tile->cursor[0];
+    for (int x = 0; x < tile->columns; x++) {
+        tile->below[x] = find_value(window, tile->counts[x], &cursor, disc->rank);
+        tile->cursor[x] = LANE(tile->output[tile->middle], x) = cursor;
+        move_disc(window, at + x, disc, 1, disc->pitch);
+    }
     for (int direction = -1; direction <= 1; direction += 2) {
         for (int x = 0; x < tile->columns; x++) {
             const int change = above ? direction * (tile->cursor[x] - above[x]) : 0;

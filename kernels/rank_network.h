@@ -50,16 +50,6 @@ static inline keys median_of_three(keys a, keys b, keys c)
     return max(min(a, b), min(max(a, b), c));
 }
 
-/* Computes the medians of two 3x3 windows: of columns 0 to 2, and 1 to 3. Columns are sorted. The median of nine is the median
- * of three keys: the largest of the smallest, the median of the middle, and the smallest of the largest keys of the columns. */
-INLINE void medians_of_nine(keys column[MAX_COLUMNS][MAX_SIDE], keys *first, keys *second)
-{
-    const keys low = max(column[1][0], column[2][0]), high = min(column[1][2], column[2][2]);
-    const keys less = min(column[1][1], column[2][1]), more = max(column[1][1], column[2][1]);
-    *first = median_of_three(max(low, column[0][0]), max(less, min(more, column[0][1])), min(high, column[0][2]));
-    *second = median_of_three(max(low, column[3][0]), max(less, min(more, column[3][1])), min(high, column[3][2]));
-}
-
 /* Merges two sorted columns of five in 13 comparisons: odd-even merge (K. Batcher, AFIPS SJCC 1968). */
 INLINE void merge_columns(keys *merged, const keys *a, const keys *b)
 {
@@ -127,22 +117,22 @@ INLINE keys sixth_key(const keys *six, const keys *five)
     return k;
 }
 
-/* Computes the medians of two 5x5 windows: of columns 0 to 4, and 1 to 5. Columns are sorted. */
-INLINE void medians_of_25(keys column[MAX_COLUMNS][MAX_SIDE], keys *first, keys *second)
+/* Computes the medians of two windows side by side: of columns 0 to 2 * radius, and 1 to 2 * radius + 1. Columns are sorted. */
+INLINE void two_medians(keys column[MAX_COLUMNS][MAX_SIDE], keys *first, keys *second, const int radius)
 {
+    if (radius == 1) {
+        /* The median of nine is the median of three keys: the largest of the smallest, the median of the middle, and the smallest
+         * of the largest keys of the columns. */
+        const keys low = max(column[1][0], column[2][0]), high = min(column[1][2], column[2][2]);
+        const keys less = min(column[1][1], column[2][1]), more = max(column[1][1], column[2][1]);
+        *first = median_of_three(max(low, column[0][0]), max(less, min(more, column[0][1])), min(high, column[0][2]));
+        *second = median_of_three(max(low, column[3][0]), max(less, min(more, column[3][1])), min(high, column[3][2]));
+        return;
+    }
     keys left[10], right[10], middle[6];
     merge_columns(left, column[1], column[2]);
     merge_columns(right, column[3], column[4]);
     middle_six(middle, left, right);
     *first = sixth_key(middle, column[0]);
     *second = sixth_key(middle, column[5]);
-}
-
-/* Computes the medians of two windows side by side; `column` has their sorted columns. */
-INLINE void two_medians(keys column[MAX_COLUMNS][MAX_SIDE], keys *first, keys *second, const int radius)
-{
-    if (radius == 1)
-        medians_of_nine(column, first, second);
-    else
-        medians_of_25(column, first, second);
 }

@@ -244,16 +244,6 @@ INLINE void filter_block(SRC_PARAMS, DST_PARAMS, int x, int y, int z, int channe
     }
 }
 
-#ifndef SAMPLE
-/* Copies a block of an alpha channel. */
-static inline void copy_block(SRC_PARAMS, DST_PARAMS, int x, int y, int z)
-{
-    for (int r = y; r < min(y + OUTPUTS, dst_at.first_row + dst_at.rows); r++)
-        for (int i = x; i < min(x + SEGMENT, dst_at.width); i += LANES)
-            store(PLANES_ARG(dst), i, r, z, load(PLANES_ARG(src), i, r, z));
-}
-#endif
-
 /* Filters the blocks of a call (planes.h). `channels` is the number of channels of an interleaved pixel; 1 for planes. The code
  * is compiled twice, with each radius as a constant. */
 NOINLINE void rank_network_run(SRC_PARAMS, DST_PARAMS, int channels, int radius, int alpha_channel, WORK_ITEM_PARAMS)
@@ -265,7 +255,9 @@ NOINLINE void rank_network_run(SRC_PARAMS, DST_PARAMS, int channels, int radius,
             return;
 #ifndef SAMPLE
         if (alpha_channel >= 0 && item_z % dst_at.channels == alpha_channel) {
-            copy_block(SRC_ARGS, DST_ARGS, x, y, item_z);
+            for (int r = y; r < min(y + OUTPUTS, dst_at.first_row + dst_at.rows); r++)
+                for (int i = x; i < min(x + SEGMENT, dst_at.width); i += LANES)
+                    store(PLANES_ARG(dst), i, r, item_z, load(PLANES_ARG(src), i, r, item_z));
             continue;
         }
 #endif

@@ -70,16 +70,6 @@ static inline void gather_row(__global ulong *pairs, uint counts[DIGITS][BINS], 
     }
 }
 
-/* Stores the (key, pixel) pairs of a tile, row after row. counts[d][v] is set to the number of keys whose digit d is v. */
-static inline void gather_keys(__global ulong *pairs, uint counts[DIGITS][BINS], PLANES_IN(src), const struct tile *tile)
-{
-    const int rows = tile->height + 2 * tile->radius, columns = tile->width + 2 * tile->radius;
-    for (int i = 0; i < DIGITS * BINS; i++)
-        counts[i / BINS][i % BINS] = 0;
-    for (int j = 0; j < rows; j++)
-        gather_row(pairs + j * columns, counts, PLANES_ARG(src), tile, j, columns);
-}
-
 /* Sorts n pairs by their keys: radix sort, lowest digit first, without digits that are equal in all keys. Returns the sorted
  * pairs, which are in `pairs` or in `other`. */
 static inline __global ulong *sort_keys(__global ulong *pairs, __global ulong *other, uint counts[DIGITS][BINS], uint n)
@@ -109,17 +99,6 @@ static inline void toggle(struct tile *tile, int i, int change)
     const uint ordinal = tile->ordinals[i];
     tile->set[ordinal >> 6] ^= 1ul << (ordinal & 63);
     tile->below += (int)(ordinal >> 6) < tile->cursor ? change : 0;
-}
-
-/* Fills the window of the tile's first output. `n`: number of pixels of the tile. */
-static inline void init_window(struct tile *tile, uint n)
-{
-    for (uint i = 0; i <= n >> 6; i++)
-        tile->set[i] = 0;
-    tile->cursor = tile->below = 0;
-    for (int j = -tile->radius; j <= tile->radius; j++)
-        for (int i = -tile->reach[abs(j)]; i <= tile->reach[abs(j)]; i++)
-            toggle(tile, (tile->radius + j) * tile->pitch + tile->radius + i, 1);
 }
 
 /* Moves the window around pixel `at` by one pixel. `step` is the distance to the next pixel along the move, `line` across it. */
@@ -160,14 +139,6 @@ static inline void scan_serpentine(struct tile *tile, PLANES_OUT(dst), int rank)
         }
 }
 
-/* Copies a tile of an alpha channel. */
-static inline void copy_tile(PLANES_IN(src), PLANES_OUT(dst), const struct tile *tile)
-{
-    for (int y = tile->y; y < tile->y + tile->height; y++)
-        for (int x = tile->x; x < tile->x + tile->width; x++)
-            dst[offset(dst_at, x, y, tile->z)] = src[offset(src_at, x, y, tile->z)];
-}
-
 /* Filters tiles `item`, item + items, ... of all planes. Filters only blocks with skipped[block] != 0, which rank_blocks.h left
  * out, or all if `skipped` is NULL. `reach` is the shape of the window (rank_blocks.h). `tile_pixels` is the number of pixels
  * of the largest tile. Each work-item has 24 bytes of `scratch` per pixel: pairs before and after a pass of the sort (8 each),
@@ -194,15 +165,28 @@ NOINLINE void rank_tiles_run(PLANES_IN(src), PLANES_OUT(dst), __global const flo
         tile.width = min(ranking.tile, dst_at.width - tile.x);
         tile.height = min(ranking.tile, dst_at.first_row + dst_at.rows - tile.y);
         if (alpha_channel >= 0 && tile.z % dst_at.channels == alpha_channel) {
-            copy_tile(PLANES_ARG(src), PLANES_ARG(dst), &tile);
+            for (int y = tile.y; y < tile.y + tile.height; y++)
+                for (int x = tile.x; x < tile.x + tile.width; x++)
+                    dst[offset(dst_at, x, y, tile.z)] = src[offset(src_at, x, y, tile.z)];
             continue;
         }
-        const uint n = (tile.width + 2 * ranking.radius) * (tile.height + 2 * ranking.radius);
-        gather_keys(pairs, counts, PLANES_ARG(src), &tile);
+        /* Sort the (key, pixel) pairs of the tile. */
+        const int rows = tile.height + 2 * ranking.radius, columns = tile.width + 2 * ranking.radius;
+        const uint n = rows * columns;
+        for (int i = 0; i < DIGITS * BINS; i++)
+            counts[i / BINS][i % BINS] = 0;
+        for (int j = 0; j < rows; j++)
+            gather_row(pairs + j * columns, counts, PLANES_ARG(src), &tile, j, columns);
         tile.sorted = sort_keys(pairs, other, counts, n);
         for (uint i = 0; i < n; i++)
             tile.ordinals[(uint)tile.sorted[i]] = i;
-        init_window(&tile, n);
+        /* Fill the window of the first output. */
+        for (uint i = 0; i <= n >> 6; i++)
+            tile.set[i] = 0;
+        tile.cursor = tile.below = 0;
+        for (int j = -tile.radius; j <= tile.radius; j++)
+            for (int i = -row_reach[abs(j)]; i <= row_reach[abs(j)]; i++)
+                toggle(&tile, (tile.radius + j) * tile.pitch + tile.radius + i, 1);
         scan_serpentine(&tile, PLANES_ARG(dst), ranking.rank);
     }
 }

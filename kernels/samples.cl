@@ -323,15 +323,6 @@ __kernel void unpack(RASTER_IN(uchar, raster), PLANES_OUT(dst), const struct con
     unpack_run(RASTER_IN_ARG(raster), PLANES_ARG(dst), conversion, pixel_bytes, column, tables, WORK_ITEM_ARGS);
 }
 
-/* Clamps values to the type's range. NaN becomes 0. */
-static inline lanes clamp_to_type(lanes v, int type, float lowest, float highest)
-{
-    if (type >= INT8) /* a signed type: otherwise NaN would become its lowest value */
-        v = v == v ? v : (lanes)(0.0f);
-    v = v > lowest ? v : (lanes)(lowest);
-    return v < highest ? v : (lanes)(highest);
-}
-
 /* Packs columns.z columns: from column columns.x of the planes to column columns.y of the raster. */
 NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct conversion conversion, int pixel_bytes,
                        int4 columns, __global const float *restrict tables, WORK_ITEM_PARAMS)
@@ -376,8 +367,12 @@ NOINLINE void pack_run(PLANES_IN(src), RASTER_OUT(uchar, raster), const struct c
                 count_clipped(raster_clipped, y, z, value[i], conversion.lowest, conversion.highest,
                               is_integer ? valid : valid & (fabs(value[i]) < INFINITY));
 #endif
-            if (is_integer)
-                value[i] = clamp_to_type(value[i], type, conversion.lowest, conversion.highest);
+            if (type >= INT8 && is_integer) /* a signed type: NaN becomes 0, not the lowest value */
+                value[i] = value[i] == value[i] ? value[i] : (lanes)(0.0f);
+            if (is_integer) {
+                value[i] = value[i] > conversion.lowest ? value[i] : (lanes)(conversion.lowest);
+                value[i] = value[i] < conversion.highest ? value[i] : (lanes)(conversion.highest);
+            }
             if (!as_words)
                 store_samples(p, i, value[i], type, conversion.first_rounding);
         }

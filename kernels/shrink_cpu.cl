@@ -4,18 +4,7 @@
  * Grid: x counts vecs, y rows, z = subband * channels + channel. */
 #include "shrink.h"
 
-/* Returns the sum of the energies of NEIGHBOURS rows around row y. re and im are the planes of both parts. */
-static inline vec sum_column(PLANES_IN(subbands), int x, int y, int re, int im)
-{
-    vec sum = 0.0f;
-    for (int k = -(NEIGHBOURS / 2); k <= NEIGHBOURS / 2; k++) {
-        const int row = reflect(y + k, subbands_at.height);
-        sum += energy(load(PLANES_ARG(subbands), x, row, re), load(PLANES_ARG(subbands), x, row, im));
-    }
-    return sum;
-}
-
-/* Stores the sums along y, for each plane of each subband. */
+/* Stores the sums of the energies of NEIGHBOURS rows, for each plane of each subband. */
 NOINLINE void shrink_energy_run(PLANES_IN(subbands), PLANES_OUT(dst), WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
@@ -24,9 +13,13 @@ NOINLINE void shrink_energy_run(PLANES_IN(subbands), PLANES_OUT(dst), WORK_ITEM_
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
         const int channels = subbands_at.channels, subband = z / channels, channel = z % channels;
-        store(PLANES_ARG(dst), x, y, z,
-              sum_column(PLANES_ARG(subbands), x, y, PLANE_INDEX(2 * subband, channel, channels),
-                         PLANE_INDEX(2 * subband + 1, channel, channels)));
+        const int re = PLANE_INDEX(2 * subband, channel, channels), im = PLANE_INDEX(2 * subband + 1, channel, channels);
+        vec sum = 0.0f;
+        for (int k = -(NEIGHBOURS / 2); k <= NEIGHBOURS / 2; k++) {
+            const int row = reflect(y + k, subbands_at.height);
+            sum += energy(load(PLANES_ARG(subbands), x, row, re), load(PLANES_ARG(subbands), x, row, im));
+        }
+        store(PLANES_ARG(dst), x, y, z, sum);
     }
 }
 

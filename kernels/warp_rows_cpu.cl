@@ -84,14 +84,6 @@ INLINE struct positions find_positions(const struct distances along_x, const str
     return at;
 }
 
-/* Returns a mask of the lanes whose nearest sample is outside the picture. */
-INLINE int16 find_missing(const struct positions at, const struct geometry src_at)
-{
-    /* Comparisons that are true are -1. */
-    const int16 x = at.x + at.shift + LANE_NUMBERS - (at.fraction_x >= 0.5f), y = at.top + at.row - (at.fraction_y >= 0.5f);
-    return (x < 0) | (x >= src_at.width) | (y < 0) | (y >= src_at.height);
-}
-
 /* Returns the smallest lane. */
 INLINE int smallest(int16 v)
 {
@@ -207,8 +199,13 @@ NOINLINE void warp_run(PLANES_IN(src), PLANES_OUT(dst), const struct warp *warp,
                 fill_tile(tile, PLANES_ARG(src), left, top, columns, rows, z);
                 value = sum_rows(tile, left, PLANES_ARG(src), x0, top, z, at, wx, wy);
             }
-            if (warp->missing)
-                value = find_missing(at, src_at) ? (vec)(NAN) : value;
+            if (warp->missing) { /* the nearest sample is outside the picture: comparisons that are true are -1 */
+                const int16 near_x = at.x + at.shift + LANE_NUMBERS - (at.fraction_x >= 0.5f);
+                const int16 near_y = at.top + at.row - (at.fraction_y >= 0.5f);
+                const int16 is_outside =
+                    (near_x < 0) | (near_x >= src_at.width) | (near_y < 0) | (near_y >= src_at.height);
+                value = is_outside ? (vec)(NAN) : value;
+            }
             store(PLANES_ARG(dst), x, y, z, value);
         }
     }
