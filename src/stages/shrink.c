@@ -77,7 +77,7 @@ const struct stage stage_shrink = {
         "and blue if their estimated noise differs by more than a factor of 4. Without SIGMA "
         "the noise is estimated for each of them and each level, as the noise of cameras and JPEG is "
         "weaker at the finest levels than at coarser ones. The estimate is a linear model of the lower "
-        "quantile and the median of the energies of 7x7 neighbours, at some 4,000 places of a subband; "
+        "quantile and the median of the energies of 7x7 neighbours, at some 4,000 positions of a subband; "
         "the model was fitted to simulated and real cameras. -v and --report give the estimate. Alpha "
         "and the lowpass are unchanged. Six levels are usual; --denoise does everything in one step.",
     .examples = examples,

@@ -41,11 +41,11 @@ enum {
     NOISE_ROWS
 };
 
-/* The shrinkage of colour pictures whose noise was measured. A camera's noise differs from place to place,
- * and its estimate is off by a factor of up to 1.5. If it is subtracted from the neighbours' energy, places
- * with more noise keep it. So it is not, and the noise is multiplied instead. Colour differences have little
- * detail that brightness has not, so that the latter's energy, in units of its noise, counts with a small
- * weight. */
+/* The shrinkage of colour pictures whose noise was measured. A camera's noise differs from area to area, and
+ * its estimate is off by a factor of up to 1.5. If the noise were subtracted from the neighbours' energy,
+ * areas with more noise would keep it. So the noise is multiplied by a factor instead. Detail of a colour
+ * difference is mostly also in brightness, so the energy of brightness, in units of its noise, is added with
+ * a small weight. */
 static const double BRIGHTNESS_FACTOR = 1.28, COLOUR_FACTOR = 1.42;
 static const float GUIDE_WEIGHT = 0.04F;
 

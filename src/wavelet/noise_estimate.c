@@ -165,8 +165,8 @@ static struct features find_features(const struct shape *shape, const struct ene
         const int columns = ceil_div(noise_positions(dtcwt_lowpass_size(shape->width, level + 1) / 2), every),
                   rows = ceil_div(noise_positions(dtcwt_lowpass_size(shape->height, level + 1) / 2), every),
                   positions = columns * rows;
-        const int few = (positions + 1) / 2 < 12 ? (positions + 1) / 2 : 12,
-                  wanted = ORIENTATIONS * (positions / 100 > few ? positions / 100 : few);
+        const int at_least = (positions + 1) / 2 < 12 ? (positions + 1) / 2 : 12,
+                  wanted = ORIENTATIONS * (positions / 100 > at_least ? positions / 100 : at_least);
         const int class = (int)quantiles[UPPER_CLASS].total >= wanted ? UPPER_CLASS : BOTH_CLASSES;
         const bool enough = is_counted && (int)quantiles[class].total >= wanted;
         for (int i = 0; i < QUANTILES; i++) {
