@@ -48,7 +48,7 @@
 #define PAIR_VECS     (4 / LANES)
 #define HALO          ((TAPS - 2) / LANES + PADDING_VECS)
 #define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that the group reads for ROWS rows of Lo and Hi */
-#define FIRST_ROW(y)  (2 * (y) + 2 - TAPS)           /* the first of them, for output rows from y on */
+#define FIRST_ROW(y)  (2 * (y) + 2 - TAPS)           /* first source row for output rows from y on */
 
 struct filters {
     float2 low[TAPS], high[TAPS]; /* x: of tree a, y: of tree b */

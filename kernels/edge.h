@@ -35,7 +35,7 @@ static inline bool beyond_border(int i, int n)
 }
 
 /* Loads the vec at (x, y), with the border rule along y. If the row is not in memory, loads the nearest row in memory. This
- * happens only for outputs after the end of a slice, which are computed but not stored. */
+ * happens for outputs after the end of a slice, which are computed but not stored. */
 static inline vec load_edge_y(PLANES_IN(s), int x, int y, int z)
 {
     return beyond_border(y, s_at.height) ? (vec)(0.0f) : load(PLANES_ARG(s), x, clamp_row(s_at, edge(y, s_at.height)), z);

@@ -33,8 +33,8 @@ enum { MAX_RADIUS = 127 }; /* RANK_MAX_RADIUS of src/filters/rank.h */
 struct block {
     int x, y, width, height, z; /* its outputs; z is the plane */
     int radius, rank;
-    int columns;            /* width + 2 * radius */
-    int pitch;              /* distance of the rows of `values`, at least `columns` */
+    int columns;             /* width + 2 * radius */
+    int pitch;               /* distance of the rows of `values`, at least `columns` */
     __global uchar *values;  /* height + 2 * radius rows; the first value is at (x - radius, y - radius) */
     __global uchar *scratch; /* for rank_block(): column_bytes * pitch bytes, aligned */
 };
