@@ -1,10 +1,7 @@
-/* Reads Y4M. A thread reads whole frames and converts them to pages:
+/* Reads Y4M. While the pages of a frame are processed, a thread reads the next frame and converts it to
+ * pages: it scales samples of more than 8 bits to 16, and interleaves Cb and Cr.
  *
- *     thread: idle ─▶ read the line and planes, scale samples to 16 bits, interleave Cb and Cr ─▶ ready
- *     caller: ready ─▶ copy the rows of the frame's pages ─▶ idle
- *
- * The thread starts when the first row is asked for, so that --info reads no frame. It ends after the last
- * frame that is asked for, or with the first error, which the frame carries to the caller. */
+ * The first frame is read when its first row is asked for, so that --info reads no frame. */
 #include "image/y4m/y4m.h"
 
 #include <stdlib.h>
@@ -15,14 +12,10 @@ struct y4m_reader {
 
     struct y4m stream;
     char header[Y4M_HEADER]; /* the header line */
+    uint32_t row;            /* the current page's next row to read */
+    struct y4m_frames frames;
 
-    /* The current page. */
-    char line[Y4M_LINE];     /* the line of its frame */
-    uint32_t row;            /* the next row to read */
-    struct y4m_frame *frame; /* popped from ring.ready; NULL before the first row of the first frame */
-
-    /* Used only by the thread while it runs, except for the ring. */
-    struct y4m_ring ring;
+    /* Used only by the thread while it reads. */
     int number;         /* number of frames whose line was read */
     uint16_t *to_16;    /* owned: maps samples of 9 to 15 bits to 16 bits; NULL for 8 and 16 bits */
     unsigned char *raw; /* owned: planes as they are in the file */
@@ -41,12 +34,16 @@ static bool y4m_read_line(FILE *file, char *text, size_t room, size_t *size)
     return byte == '\n';
 }
 
-/* Reads a frame line, and counts the frame. *more is false at the end of the file. */
+/* Reads a frame line, and counts the frame. *more is false after the last requested frame and at the end of
+ * the file. */
 static enum status read_frame_line(struct y4m_reader *reader, char line[Y4M_LINE], bool *more,
                                    struct error *error)
 {
     static const char frame[] = "FRAME";
     size_t size = 0;
+    *more = reader->number < reader_last_page(&reader->base);
+    if (!*more)
+        return STATUS_OK;
     const bool is_whole = y4m_read_line(reader->base.file, line, Y4M_LINE, &size);
     *more = is_whole || size > 0 || ferror(reader->base.file) || !feof(reader->base.file);
     if (!*more)
@@ -105,48 +102,32 @@ static enum status read_part(struct y4m_reader *reader, int part, unsigned char 
                 : fail(error, STATUS_FAILED, "damaged Y4M: a sample has more than %d bits", stream->bits);
 }
 
-/* Main function of the thread. The line of the first frame was read by y4m_open. */
-static void *read_frames(void *context)
+/* Reads the planes of a frame and converts them to its pages. */
+static enum status read_pages(struct y4m_reader *reader, struct y4m_frame *frame, struct error *error)
+{
+    enum status status = read_part(reader, 0, frame->pages, error);
+    if (status == STATUS_OK && reader->stream.video.parts > 1)
+        status = read_part(reader, 1, frame->pages + reader->stream.plane_size[0], error);
+    return status;
+}
+
+/* Task: reads the frame after the current one. */
+static void read_next_frame(void *context)
 {
     struct y4m_reader *reader = context;
-    const struct y4m *stream = &reader->stream;
-    struct y4m_ring *ring = &reader->ring;
-    struct y4m_frame *frame = queue_pop(&ring->idle);
-    bool more = true;
-    if (frame != NULL)
-        strcpy(frame->line, reader->line);
-    for (bool first = true; frame != NULL; first = false) {
-        frame->status = STATUS_OK;
-        if (!first)
-            frame->status = read_frame_line(reader, frame->line, &more, &frame->error);
-        if (!more)
-            break;
-        if (frame->status == STATUS_OK)
-            frame->status = read_part(reader, 0, frame->pages, &frame->error);
-        if (frame->status == STATUS_OK && stream->video.parts > 1)
-            frame->status = read_part(reader, 1, frame->pages + stream->plane_size[0], &frame->error);
-        more = frame->status == STATUS_OK && reader->number < reader_last_page(&reader->base);
-        queue_push(&ring->ready, frame);
-        frame = more ? queue_pop(&ring->idle) : NULL;
-    }
-    queue_end(&ring->ready);
-    return NULL;
+    struct y4m_frame *frame = &reader->frames.frame[!reader->frames.current];
+    bool more;
+    frame->status = read_frame_line(reader, frame->line, &more, &frame->error);
+    frame->is_end = !more;
+    if (frame->status == STATUS_OK && more)
+        frame->status = read_pages(reader, frame, &frame->error);
 }
 
-/* Pops the next frame that was read; NULL after the last one. Fails with the error of reading it. */
-static enum status next_frame(struct y4m_reader *reader, struct error *error)
-{
-    reader->frame = queue_pop(&reader->ring.ready);
-    if (reader->frame == NULL || reader->frame->status == STATUS_OK)
-        return STATUS_OK;
-    *error = reader->frame->error;
-    return reader->frame->status;
-}
-
-/* At the first call: allocates memory, starts the thread, and waits for the first frame. */
+/* At the first call: allocates memory, reads the first frame, and begins to read the next one. */
 static enum status open_first_frame(struct y4m_reader *reader, struct error *error)
 {
-    if (reader->ring.is_open)
+    struct y4m_frames *frames = &reader->frames;
+    if (frames->is_open)
         return STATUS_OK;
     if (reader->stream.bits > 8 && reader->stream.bits < 16) {
         const uint32_t max_sample = (1u << reader->stream.bits) - 1;
@@ -157,10 +138,12 @@ static enum status open_first_frame(struct y4m_reader *reader, struct error *err
             reader->to_16[i] = (uint16_t)((i * UINT16_MAX + max_sample / 2) / max_sample);
     }
     reader->raw = allocate(reader->stream.frame_size, "a frame", error);
-    if (reader->raw == NULL)
+    if (reader->raw == NULL ||
+        y4m_frames_open(frames, &reader->stream, read_next_frame, reader, error) != STATUS_OK ||
+        read_pages(reader, &frames->frame[0], error) != STATUS_OK)
         return STATUS_FAILED;
-    enum status status = y4m_ring_open(&reader->ring, &reader->stream, read_frames, reader, error);
-    return status == STATUS_OK ? next_frame(reader, error) : status;
+    thread_pool_submit(&frames->pool, &frames->task);
+    return STATUS_OK;
 }
 
 /* Begins a page of the current frame. */
@@ -175,7 +158,7 @@ static void y4m_describe(struct y4m_reader *reader, int part)
     info->bits = stream->bits > 8 && stream->bits < 16 ? stream->bits : 0;
     info->video = stream->video;
     info->video.header = reader->header;
-    info->video.frame = reader->line;
+    info->video.frame = reader->frames.frame[reader->frames.current].line;
     info->video.part = part;
     reader->row = 0;
 }
@@ -190,34 +173,32 @@ static enum status y4m_read(struct reader *base, void *rows, size_t pitch, uint3
         return status;
     const size_t row = row_size(&base->info),
                  at = base->info.video.part == 0 ? 0 : reader->stream.plane_size[0];
-    const unsigned char *from = reader->frame->pages + at + reader->row * row;
+    const unsigned char *from = reader->frames.frame[reader->frames.current].pages + at + reader->row * row;
     reader->row += count;
     for (uint32_t i = 0; i < count; i++)
         memcpy((unsigned char *)rows + i * pitch, from + i * row, row);
     return STATUS_OK;
 }
 
-/* Begins the next page of the frame; or after its last page, returns it to the thread and begins the next
- * frame. */
+/* Begins the next page of the frame; or after its last page, the first page of the next frame. */
 static enum status y4m_next_page(struct reader *base, bool *more, struct error *error)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;
+    struct y4m_frames *frames = &reader->frames;
     const int next = base->info.video.part + 1;
-    *more = true;
-    if (next < reader->stream.video.parts) {
+    *more = next < reader->stream.video.parts;
+    if (*more) {
         y4m_describe(reader, next);
         return STATUS_OK;
     }
-    enum status status = open_first_frame(reader, error);
-    if (status == STATUS_OK) {
-        queue_push(&reader->ring.idle, reader->frame);
-        status = next_frame(reader, error);
+    if (open_first_frame(reader, error) != STATUS_OK || y4m_frames_wait(frames, error) != STATUS_OK)
+        return STATUS_FAILED;
+    frames->current = !frames->current;
+    *more = !frames->frame[frames->current].is_end;
+    if (*more) {
+        y4m_describe(reader, 0);
+        thread_pool_submit(&frames->pool, &frames->task);
     }
-    *more = status == STATUS_OK && reader->frame != NULL;
-    if (!*more)
-        return status;
-    strcpy(reader->line, reader->frame->line);
-    y4m_describe(reader, 0);
     return STATUS_OK;
 }
 
@@ -227,14 +208,15 @@ static enum status find_frame(struct y4m_reader *reader, struct error *error)
 {
     const int first = reader->base.options.page > 0 ? reader->base.options.page : 1;
     const size_t size = reader->stream.frame_size;
+    char *line = reader->frames.frame[0].line;
     bool more = true;
-    enum status status = read_frame_line(reader, reader->line, &more, error);
+    enum status status = read_frame_line(reader, line, &more, error);
     while (status == STATUS_OK && more && reader->number < first) {
         unsigned char *bytes = allocate(size, "a frame that is skipped", error);
         status = bytes != NULL ? y4m_read_bytes(reader, bytes, size, error) : STATUS_FAILED;
         free(bytes);
         if (status == STATUS_OK)
-            status = read_frame_line(reader, reader->line, &more, error);
+            status = read_frame_line(reader, line, &more, error);
     }
     if (status == STATUS_OK && !more && reader->number == 0)
         return fail(error, STATUS_FAILED, "holds no frame");
@@ -285,20 +267,15 @@ static enum status y4m_open(struct reader *base, struct error *error)
     update_length(reader);
     base->page_count = 0; /* unknown */
     base->uncompressed = true;
-    base->memory = (Y4M_FRAMES + 1) * (uint64_t)reader->stream.frame_size;
+    base->memory = 3 * (uint64_t)reader->stream.frame_size; /* two frames, and `raw` */
     y4m_describe(reader, 0);
     return STATUS_OK;
 }
 
-/* Stops the thread as soon as it uses a queue, joins it, and frees everything. */
 static void y4m_close(struct reader *base)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;
-    if (reader->ring.is_open) {
-        queue_stop(&reader->ring.idle);
-        queue_stop(&reader->ring.ready);
-    }
-    y4m_ring_close(&reader->ring);
+    y4m_frames_close(&reader->frames);
     free(reader->to_16);
     free(reader->raw);
 }

@@ -1,5 +1,5 @@
-/* Parses and prints the header line of a Y4M stream, computes the sizes of its planes, and allocates the ring
- * of frames. At the end is the format struct. */
+/* Parses and prints the header line of a Y4M stream, computes the sizes of its planes, and runs the task of
+ * a pair of frames. At the end is the format struct. */
 #include "base/text.h"
 #include "image/y4m/y4m.h"
 
@@ -130,34 +130,35 @@ bool y4m_is_host_layout(const struct y4m *stream)
     return stream->bits == 8 || (stream->bits == 16 && BYTE_ORDER == LITTLE_ENDIAN);
 }
 
-enum status y4m_ring_open(struct y4m_ring *ring, const struct y4m *stream, void *(*work)(void *),
-                          void *context, struct error *error)
+enum status y4m_frames_open(struct y4m_frames *frames, const struct y4m *stream, void (*run)(void *),
+                            void *context, struct error *error)
 {
-    queue_init(&ring->idle);
-    queue_init(&ring->ready);
-    ring->is_open = true;
-    for (int i = 0; i < Y4M_FRAMES; i++) {
-        ring->frames[i].pages = allocate(stream->frame_size, "a frame", error);
-        if (ring->frames[i].pages == NULL)
+    for (int i = 0; i < 2; i++) {
+        frames->frame[i].pages = allocate(stream->frame_size, "a frame", error);
+        if (frames->frame[i].pages == NULL)
             return STATUS_FAILED;
-        queue_push(&ring->idle, &ring->frames[i]);
     }
-    enum status status = thread_start(&ring->thread, work, context, error);
-    ring->is_running = status == STATUS_OK;
-    return status;
+    thread_pool_open(&frames->pool, 2); /* one thread, and the one that waits */
+    frames->task = (struct task){.run = run, .argument = context};
+    frames->is_open = true;
+    return STATUS_OK;
 }
 
-void y4m_ring_close(struct y4m_ring *ring)
+enum status y4m_frames_wait(struct y4m_frames *frames, struct error *error)
 {
-    if (!ring->is_open)
-        return;
-    if (ring->is_running)
-        pthread_join(ring->thread, NULL);
-    for (int i = 0; i < Y4M_FRAMES; i++)
-        free(ring->frames[i].pages);
-    queue_free(&ring->idle);
-    queue_free(&ring->ready);
-    *ring = (struct y4m_ring){.is_open = false};
+    const struct y4m_frame *other = &frames->frame[!frames->current];
+    thread_pool_wait(&frames->pool, &frames->task);
+    if (other->status != STATUS_OK)
+        *error = other->error;
+    return other->status;
+}
+
+void y4m_frames_close(struct y4m_frames *frames)
+{
+    if (frames->is_open)
+        thread_pool_close(&frames->pool);
+    for (int i = 0; i < 2; i++)
+        free(frames->frame[i].pages);
 }
 
 void y4m_widen_pipe(FILE *file)

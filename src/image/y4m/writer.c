@@ -1,10 +1,6 @@
-/* Writes Y4M. Pages are collected in frames, which a thread writes:
- *
- *     caller: idle ─▶ copy the rows of the frame's pages ─▶ ready
- *     thread: ready ─▶ separate Cb and Cr, scale samples to the stream's bits, write line and planes ─▶ idle
- *
- * A frame is written as soon as its last page is complete. After an error the thread stops both queues, and
- * the caller's next call returns the error. */
+/* Writes Y4M. Pages are collected in a frame. While the next one is collected, a thread separates Cb and Cr,
+ * scales samples to the bits of the stream, and writes the frame. If that fails, the end of the next frame
+ * returns the error. */
 #include "image/y4m/y4m.h"
 
 #include <errno.h>
@@ -16,15 +12,11 @@ struct y4m_writer {
     struct y4m stream;
 
     /* The current page. */
-    int part;                /* page of the frame, 0: luma, 1: chroma */
-    uint32_t row;            /* the next to be written */
-    struct y4m_frame *frame; /* popped from ring.idle; NULL between frames */
+    int part;     /* page of the frame, 0: luma, 1: chroma */
+    uint32_t row; /* the next to be written */
 
-    /* Used by the thread until its queues are stopped. */
-    struct y4m_ring ring;
-    unsigned char *raw; /* planes as they are in the file */
-    enum status status; /* of the last write */
-    struct error error;
+    struct y4m_frames frames;
+    unsigned char *raw; /* planes as they are in the file; for the thread */
 };
 
 /* Packs `count` samples, `step` samples apart in `from`, as a plane of the file. Samples of more than 8 bits
@@ -60,32 +52,22 @@ static bool write_part(struct y4m_writer *writer, int part, const unsigned char 
     return fwrite(is_direct ? page : writer->raw, 1, size, writer->base.output.file) == size;
 }
 
-/* Main function of the thread: writes frames until the queue ends or a write fails, and then stops both
- * queues. */
-static void *write_frames(void *context)
+/* Task: writes the frame before the current one. Flushes, so that the program that reads a pipe gets each
+ * frame as soon as it is complete. */
+static void write_frame(void *context)
 {
     struct y4m_writer *writer = context;
-    struct y4m_ring *ring = &writer->ring;
+    struct y4m_frame *frame = &writer->frames.frame[!writer->frames.current];
     FILE *file = writer->base.output.file;
-    struct y4m_frame *frame = queue_pop(&ring->ready);
-    while (frame != NULL && writer->status == STATUS_OK) {
-        /* Flush, so that the program that reads a pipe gets each frame as soon as it is complete. */
-        if (fprintf(file, "%s\n", frame->line) < 0 || !write_part(writer, 0, frame->pages) ||
-            (writer->stream.video.parts > 1 &&
-             !write_part(writer, 1, frame->pages + writer->stream.plane_size[0])) ||
-            fflush(file) != 0)
-            writer->status = fail_writing(&writer->error, errno);
-        queue_push(&ring->idle, frame);
-        if (writer->status == STATUS_OK)
-            frame = queue_pop(&ring->ready);
-    }
-    queue_stop(&ring->idle);
-    queue_stop(&ring->ready);
-    return NULL;
+    if (fprintf(file, "%s\n", frame->line) < 0 || !write_part(writer, 0, frame->pages) ||
+        (writer->stream.video.parts > 1 &&
+         !write_part(writer, 1, frame->pages + writer->stream.plane_size[0])) ||
+        fflush(file) != 0)
+        frame->status = fail_writing(&frame->error, errno);
 }
 
-/* Call before the first page. Writes the header line, that is, the input's line with the new size, allocates
- * memory, and starts the thread. */
+/* Call before the first page. Writes the header line, that is, the input's line with the new size, and
+ * allocates memory. */
 static enum status begin_stream(struct y4m_writer *writer, const struct image_info *info, struct error *error)
 {
     char header[Y4M_HEADER];
@@ -104,7 +86,7 @@ static enum status begin_stream(struct y4m_writer *writer, const struct image_in
     writer->raw = allocate(writer->stream.frame_size, "a frame", error);
     if (writer->raw == NULL)
         return STATUS_FAILED;
-    return y4m_ring_open(&writer->ring, &writer->stream, write_frames, writer, error);
+    return y4m_frames_open(&writer->frames, &writer->stream, write_frame, writer, error);
 }
 
 /* Fails if the page does not fit the stream. If luma had an odd size, enlarged chroma may have more samples
@@ -137,23 +119,15 @@ static enum status y4m_begin_page(struct writer *base, const struct image_info *
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;
     enum status status = STATUS_OK;
-    if (!writer->ring.is_open)
+    if (!writer->frames.is_open)
         status = begin_stream(writer, info, error);
     if (status == STATUS_OK)
         status = y4m_check_page(writer, info, error);
     if (status != STATUS_OK)
         return status;
-
-    /* If no frame is idle, wait until one is written. */
-    if (writer->frame == NULL) {
-        writer->frame = queue_pop(&writer->ring.idle);
-        if (writer->frame == NULL) { /* the thread failed */
-            *error = writer->error;
-            return writer->status;
-        }
-        snprintf(writer->frame->line, sizeof writer->frame->line, "%s",
+    if (info->video.part == 0)
+        snprintf(writer->frames.frame[writer->frames.current].line, Y4M_LINE, "%s",
                  info->video.header != NULL ? info->video.frame : "FRAME");
-    }
     writer->part = info->video.part;
     writer->row = 0;
     return status;
@@ -166,52 +140,50 @@ static enum status y4m_write(struct writer *base, const void *rows, size_t pitch
     struct y4m_writer *writer = (struct y4m_writer *)base;
     const struct y4m *stream = &writer->stream;
     const size_t row = stream->sample_size * stream->width[writer->part] * (writer->part == 0 ? 1 : 2);
-    unsigned char *to = writer->frame->pages + (writer->part == 0 ? 0 : stream->plane_size[0]);
+    unsigned char *to =
+        writer->frames.frame[writer->frames.current].pages + (writer->part == 0 ? 0 : stream->plane_size[0]);
     (void)error;
     for (uint32_t i = 0; i < count && writer->row < stream->height[writer->part]; i++, writer->row++)
         memcpy(to + writer->row * row, (const unsigned char *)rows + i * pitch, row);
     return STATUS_OK;
 }
 
-/* After the last page of a frame: passes the frame to the thread. */
-static enum status y4m_end_page(struct writer *base, struct error *error)
-{
-    struct y4m_writer *writer = (struct y4m_writer *)base;
-    if (writer->part + 1 < writer->stream.video.parts)
-        return STATUS_OK;
-    struct y4m_frame *frame = writer->frame;
-    writer->frame = NULL;
-    if (queue_push(&writer->ring.ready, frame))
-        return STATUS_OK;
-    *error = writer->error;
-    return writer->status;
-}
-
-/* Waits until the thread has written all complete frames, or has failed. */
+/* Waits until all complete frames are written. */
 static enum status y4m_finish(struct writer *base, struct error *error)
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;
-    if (writer->ring.is_open)
-        queue_end(&writer->ring.ready);
-    y4m_ring_close(&writer->ring);
-    if (writer->status != STATUS_OK)
-        *error = writer->error;
-    return writer->status;
+    return writer->frames.is_open ? y4m_frames_wait(&writer->frames, error) : STATUS_OK;
+}
+
+/* After the last page of a frame: waits for the frame before, and begins to write this one. */
+static enum status y4m_end_page(struct writer *base, struct error *error)
+{
+    struct y4m_writer *writer = (struct y4m_writer *)base;
+    struct y4m_frames *frames = &writer->frames;
+    if (writer->part + 1 < writer->stream.video.parts)
+        return STATUS_OK;
+    if (y4m_finish(base, error) != STATUS_OK)
+        return STATUS_FAILED;
+    frames->current = !frames->current;
+    thread_pool_submit(&frames->pool, &frames->task);
+    return STATUS_OK;
 }
 
 static void y4m_close(struct writer *base)
 {
-    struct error ignored; /* the caller has it from an earlier call */
-    y4m_finish(base, &ignored);
-    free(((struct y4m_writer *)base)->raw);
+    struct y4m_writer *writer = (struct y4m_writer *)base;
+    struct error ignored;       /* the caller has it from an earlier call */
+    y4m_finish(base, &ignored); /* after an error of the reader, the frames before it are written */
+    y4m_frames_close(&writer->frames);
+    free(writer->raw);
 }
 
-/* Returns an upper bound of the bytes of the frames of the ring and of `raw`. `info` describes the luma or
+/* Returns an upper bound of the bytes of two frames and of `raw`. `info` describes the luma or
  * the chroma page of a frame. A frame has at most three times its bytes: luma in 4:4:4, chroma in 4:2:0. */
 static uint64_t y4m_memory(const struct writer_options *options, const struct image_info *info)
 {
     (void)options;
-    return (uint64_t)(Y4M_FRAMES + 1) * 3 * row_size(info) * info->height;
+    return UINT64_C(3) * 3 * row_size(info) * info->height;
 }
 
 const struct writer_class y4m_writer_class = {
