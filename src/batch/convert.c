@@ -107,7 +107,7 @@ static enum status keep_colours(const struct format *format, struct image_info *
         return STATUS_OK;
     enum status status = colour_space_of_file(metadata, out->channels - out->alpha, &space, error);
     const bool is_usual = colour_space_is_usual(space);
-    if (status != STATUS_OK && !error->is_out_of_memory) /* damaged: format_leave_out says so */
+    if (status != STATUS_OK && !error->is_out_of_memory) /* damaged: format_note_left_out says so */
         status = STATUS_OK;
     else if (status == STATUS_OK && !is_usual && format_holds_icc(format, &space->icc, out->channels))
         status = metadata_set_space(metadata, space, out->channels, error);
@@ -158,7 +158,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
         status = metadata_set_text(metadata, "Range", range.text, strlen(range.text), error);
     if (status == STATUS_OK && shape->kind == KIND_IMAGE && !job_is_stack_input(job))
         status = keep_colours(job->format, &page->out, error);
-    format_leave_out(job->format, &page->out);
+    format_note_left_out(job->format, &page->out);
     if (status == STATUS_OK && worker->context->provenance)
         status = provenance_put(worker->context->provenance, metadata, error);
     if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {

@@ -54,7 +54,7 @@ bool job_keeps_coding(const struct job *job, const struct worker *worker)
     const struct image_info *info = reader_info(job->reader);
     /* A lossless WebP loses nothing by --compression, but an animation would lose frames. */
     const bool is_compressed_again =
-        info->lossless && !info->metadata.unread && settings->compression != COMPRESSION_PRESET_DEFAULT;
+        info->lossless && !reader_unread(job->reader) && settings->compression != COMPRESSION_PRESET_DEFAULT;
     return job->format->lossy && job->format == reader_format(job->reader) && options_keep_coding(settings) &&
            !is_compressed_again && info->colour_model == COLOUR_MODEL_RGB;
 }
@@ -430,7 +430,7 @@ static struct writer_options writer_options(const struct job *job, const struct 
                                    .progressive = worker->context->settings->progressive,
                                    .jobs = worker->share.threads,
                                    .memory = coding_memory(worker),
-                                   .spool = worker->context->settings->environment.spool,
+                                   .spool_folder = worker->context->settings->environment.spool_folder,
                                    .durable = worker->context->settings->resume};
 }
 

@@ -335,8 +335,10 @@ static bool format_stores_provenance(const struct format *format)
  * in formats without texts, an output has no provenance; then it is enough that it can be read. */
 static bool output_is_done(const struct resume *resume, const char *path)
 {
-    const struct reader_options options = {
-        .page = 0, .max_pixels = LARGEST_OUTPUT, .jobs = 1, .spool = resume->settings->environment.spool};
+    const struct reader_options options = {.page = 0,
+                                           .max_pixels = LARGEST_OUTPUT,
+                                           .jobs = 1,
+                                           .spool_folder = resume->settings->environment.spool_folder};
     struct reader *reader;
     struct error ignored = {.text = ""};
     if (reader_open(path, &options, &reader, &ignored) != STATUS_OK)

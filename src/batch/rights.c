@@ -138,7 +138,7 @@ enum status rights_confine(const struct command *command, const struct job_list 
     }
 
     /* Allow temporary files, drivers, and writing the outputs. */
-    confine_allow(settings->environment.spool, CONFINE_ALL);
+    confine_allow(settings->environment.spool_folder, CONFINE_ALL);
     drivers_allow(&settings->environment);
     struct word folder = {NULL, 0};
     if (command->compare.diff && allow_image(command->compare.diff, CONFINE_ALL, &folder, error) != STATUS_OK)

@@ -310,7 +310,7 @@ static enum status end_picture(void *context, struct error *error)
     if (!stack->merge) {
         const struct merge_input input = {.info = &picture->info,
                                           .samples = job->samples,
-                                          .folder = stack->settings->environment.spool,
+                                          .folder = stack->settings->environment.spool_folder,
                                           .jobs = settings_threads(stack->settings)};
         stack->first_info = picture->info;
         stack->first_info.metadata.warning[0] = '\0';                 /* printed for the input */

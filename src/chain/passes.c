@@ -125,7 +125,7 @@ enum status analyse_page(const struct page *page, size_t step, struct error *err
 enum status flow_page(const struct page *page, struct error *error)
 {
     const struct plan *plan = page->plan;
-    struct spool spool = {.reader = page->reader, .folder = page->run->device->environment->spool};
+    struct spool spool = {.reader = page->reader, .folder = page->run->device->environment->spool_folder};
     enum status status = STATUS_OK;
     const bool can_rewind = reader_rewind_page(page->reader); /* else the rows are spooled */
     run_begin_page(page->run);

@@ -43,7 +43,7 @@ static enum status begin_diff(struct comparison *pair, const struct command *com
     const struct writer_options options = {.format = format,
                                            .compression = command->settings.compression,
                                            .jobs = command->settings.jobs,
-                                           .spool = command->settings.environment.spool};
+                                           .spool_folder = command->settings.environment.spool_folder};
     static const enum sample_type unsigned_types[] = {
         [SAMPLE_INT8] = SAMPLE_UINT8, [SAMPLE_INT16] = SAMPLE_UINT16, [SAMPLE_INT32] = SAMPLE_UINT32};
     const enum sample_type type = sample_is_signed(page->type) ? unsigned_types[page->type] : page->type;

@@ -167,7 +167,7 @@ void drivers_allow(const struct environment *environment)
     Dl_info loader;
 
     /* Only this folder for temporary files is allowed. Without TMPDIR, AMD's LLVM would try TMP and TEMP. */
-    setenv("TMPDIR", environment->spool, 0);
+    setenv("TMPDIR", environment->spool_folder, 0);
 
     /* Allow climg's caches for this user and for all users, and PoCL's cache, which pocl_cache_open has
      * chosen. A rule needs an existing directory; climg's own is created only if programs will be stored. */

@@ -177,7 +177,7 @@ void pocl_cache_open(const struct environment *environment, bool verbose, bool q
     if (is_own)
         strcpy(directory, own);
     free(own);
-    if (!is_own && !find_temporary_folder(environment->spool, directory)) {
+    if (!is_own && !find_temporary_folder(environment->spool_folder, directory)) {
         directory[0] = '\0';
         is_missing = true;
         setenv("POCL_CACHE_DIR", "/dev/null/none", 1);

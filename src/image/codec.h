@@ -28,9 +28,10 @@ struct reader {
     size_t head_size; /* bytes of `head` that the format must decode before it reads on in `file`, at most
                        * SIGNATURE_SIZE. 0 if the class seeks: `file` is at its start */
     struct prefetch prefetch;
-    struct metadata trailing;  /* only left_out, warning and unread are used: reader_trailing_warnings */
+    struct metadata trailing;  /* of data after the pixels: only left_out and warning are used */
     bool has_checked_trailing; /* check_trailing_data was called, or reader_copy copies all data */
-    /* The format sets info, page_count, uncompressed, memory and rounded. */
+    /* The format sets unread, info, page_count, uncompressed, memory and rounded. */
+    const char *unread;     /* a part of the file that is not read, such as "the other frames"; or NULL */
     struct image_info info; /* as in the file; reader.c frees its metadata */
     /* For CMYK and L*a*b*: the RGB that reader_info returns. Borrows from info and from the target space. */
     struct image_info converted;

@@ -142,7 +142,7 @@ bool format_holds_colours(const struct format *format, const struct metadata *me
     return !metadata->has_chromaticities || format->holds.cicp || format->holds.tags;
 }
 
-void format_leave_out(const struct format *format, struct image_info *info)
+void format_note_left_out(const struct format *format, struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;
     const struct {
@@ -156,23 +156,23 @@ void format_leave_out(const struct format *format, struct image_info *info)
                {metadata->text_count > 0, "texts"}};
     for (size_t i = 0; !format->holds.texts && i < sizeof all / sizeof all[0]; i++)
         if (all[i].is_present)
-            metadata_leave_out(metadata, all[i].name);
+            metadata_note_left_out(metadata, all[i].name);
     if (info->page_name != NULL && (!format->holds.texts || !format->holds.pages))
-        metadata_leave_out(metadata, "the page's name");
+        metadata_note_left_out(metadata, "the page's name");
     if (format->holds.texts && metadata->icc.data != NULL &&
         !format_holds_icc(format, &metadata->icc, info->channels))
-        metadata_leave_out(metadata, "the ICC profile, which is damaged or of other colours");
+        metadata_note_left_out(metadata, "the ICC profile, which is damaged or of other colours");
     if (format->holds.texts && !format->holds.cicp && !format->holds.tags && metadata->icc.data == NULL &&
         !metadata->srgb && (metadata->gamma > 0 || metadata->has_chromaticities))
-        metadata_leave_out(metadata, "the colour space");
+        metadata_note_left_out(metadata, "the colour space");
     if (metadata->has_cicp && !format->holds.cicp)
-        metadata_leave_out(metadata, "cICP");
+        metadata_note_left_out(metadata, "cICP");
     for (size_t i = 0; i < metadata->tag_count; i++) {
         const struct tiff_tag *tag = &metadata->tags[i];
         const bool is_in_exif =
             format->holds.texts && metadata->exif.data != NULL && exif_shares_tag(tag->number);
         if (!format->holds.tags && !(format->holds.iptc && tag->number == TAG_IPTC) && !is_in_exif)
-            metadata_leave_out(metadata, tiff_tag_name(tag));
+            metadata_note_left_out(metadata, tiff_tag_name(tag));
     }
     for (size_t i = 0; format->holds_text != NULL && i < metadata->text_count; i++) {
         const char *key = metadata->texts[i].key;
@@ -180,18 +180,18 @@ void format_leave_out(const struct format *format, struct image_info *info)
         char name[80];
         snprintf(name, sizeof name, "the text \"%.*s%s\"", (int)shown, key, shown < length ? "..." : "");
         if (!format->holds_text(&metadata->texts[i]))
-            metadata_leave_out(metadata, name);
+            metadata_note_left_out(metadata, name);
     }
-    if (format->leave_out != NULL)
-        format->leave_out(info);
+    if (format->note_left_out != NULL)
+        format->note_left_out(info);
 }
 
-void format_warn_surplus(struct metadata *notes, uint64_t bytes)
+void format_warn_surplus(struct metadata *trailing, uint64_t bytes)
 {
     char text[64];
     snprintf(text, sizeof text, "has %" PRIu64 " bytes after its end", bytes);
-    if (bytes > 0 && notes->warning[0] == '\0') /* a warning may have said what they are */
-        metadata_warn(notes, text);
+    if (bytes > 0 && trailing->warning[0] == '\0') /* a warning may have said what they are */
+        metadata_warn(trailing, text);
 }
 
 struct format_names format_names(const struct capacity *content, const char *conjunction)

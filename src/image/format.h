@@ -56,16 +56,16 @@ struct format {
      * RIFF_SIGNATURE_SIZE, or less if the file is shorter. NULL: only for outputs; another format reads such
      * files, as PGM and PPM read PNM. */
     bool (*recognise)(const unsigned char *head, size_t size);
-    /* Verifies the checksums that reading skips, and warns in `notes` of data after the end. `file` is at its
-     * start. May be NULL. */
-    enum status (*examine)(FILE *file, struct metadata *notes, struct error *error);
+    /* Verifies the checksums that reading skips, and warns in `trailing` of data after the end. `file` is at
+     * its start. May be NULL. */
+    enum status (*examine)(FILE *file, struct metadata *trailing, struct error *error);
     /* True if a file can hold this text. NULL: any text if holds.texts. */
     bool (*holds_text)(const struct text_entry *text);
     /* True if a file of that number of channels can hold the ICC profile. NULL: any if holds.texts. */
     bool (*holds_icc)(const struct blob *icc, int channels);
-    /* Adds to left_out what else a file of this format loses, in addition to what format_leave_out() derives
-     * from the members above. May be NULL. */
-    void (*leave_out)(struct image_info *info);
+    /* Adds to left_out what else a file of this format loses, in addition to what format_note_left_out()
+     * derives from the members above. May be NULL. */
+    void (*note_left_out)(struct image_info *info);
     /* Writes a flipped or turned copy of the reader's file without coding its pixels again. If that is
      * impossible, writes nothing and fills in move->obstacle. May be NULL. */
     enum status (*transform)(struct reader *reader, struct writer *writer, const struct affine *inverse_map,
@@ -121,8 +121,9 @@ bool format_holds_coefficients(const struct format *format);
  * hold it, the type that loses least. */
 enum sample_type format_sample_type(const struct format *format, enum sample_type type);
 
-/* Warns in `notes`, unless they have a warning, if a file goes on after its end, by that number of bytes. */
-void format_warn_surplus(struct metadata *notes, uint64_t bytes);
+/* Warns in `trailing`, unless they have a warning, if a file goes on after its end, by that number of bytes.
+ */
+void format_warn_surplus(struct metadata *trailing, uint64_t bytes);
 
 /* True if a file of the format with that number of channels can hold the ICC profile. */
 bool format_holds_icc(const struct format *format, const struct blob *icc, int channels);
@@ -132,7 +133,7 @@ bool format_holds_colours(const struct format *format, const struct metadata *me
 
 /* Adds to left_out, for a message, what a file of the format cannot hold of the page. Removes nothing:
  * writers skip it. */
-void format_leave_out(const struct format *format, struct image_info *info);
+void format_note_left_out(const struct format *format, struct image_info *info);
 
 struct format_names {
     char text[160];
@@ -169,7 +170,7 @@ struct reader_options {
     uint64_t max_pixels; /* a page with more is refused before its memory is allocated */
     const struct colour_space *rgb_space; /* CMYK and L*a*b* are converted to it; NULL: sRGB */
     int jobs;                             /* threads that decode; 0: one for each processor */
-    const char *spool;                    /* folder for a temporary copy of a pipe if the reader must seek */
+    const char *spool_folder;             /* folder for a temporary copy of a pipe if the reader must seek */
     uint64_t memory;                      /* limit in bytes for decoding ahead; 0: no limit */
 };
 
@@ -181,17 +182,17 @@ enum compression_preset {
 
 struct writer_options {
     const struct format *format;
-    int compression;         /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
-    uint64_t expected_bytes; /* uncompressed, of all pages; 0: unknown. TIFF: BigTIFF if 0 or near 4 GiB */
-    int quality;             /* 1 to 100; 0: JPEG as the input, or 90; WebP 80 */
-    bool bilevel;            /* write one bit per pixel; the rows are 8-bit gray, 0 or 255 */
-    bool lossless;           /* WebP without loss; so, too, if the input was and `quality` is 0 */
-    int subsampling;         /* of JPEG, enum subsampling */
-    bool progressive;        /* a progressive JPEG */
-    int jobs;                /* threads that compress; 0: one for each processor */
-    const char *spool;       /* folder for a temporary file if a format that seeks is written to a pipe */
-    uint64_t memory;         /* limit in bytes for all parts in memory, but at least one part; 0: no limit */
-    bool durable;            /* fsync before the file gets its name */
+    int compression;          /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
+    uint64_t expected_bytes;  /* uncompressed, of all pages; 0: unknown. TIFF: BigTIFF if 0 or near 4 GiB */
+    int quality;              /* 1 to 100; 0: JPEG as the input, or 90; WebP 80 */
+    bool bilevel;             /* write one bit per pixel; the rows are 8-bit gray, 0 or 255 */
+    bool lossless;            /* WebP without loss; so, too, if the input was and `quality` is 0 */
+    int subsampling;          /* of JPEG, enum subsampling */
+    bool progressive;         /* a progressive JPEG */
+    int jobs;                 /* threads that compress; 0: one for each processor */
+    const char *spool_folder; /* folder for a temporary file if a format that seeks is written to a pipe */
+    uint64_t memory;          /* limit in bytes for all strips in memory, but at least one; 0: no limit */
+    bool durable;             /* fsync before the file gets its name */
 };
 
 #endif

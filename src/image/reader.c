@@ -52,7 +52,8 @@ static FILE *open_file(const char *path, struct error *error)
         fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
     else if (S_ISDIR(file_stat.st_mode))
         fail(error, STATUS_FAILED, "is a directory");
-    else if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY) /* main does this if stdin was closed */
+    else if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) ==
+             O_WRONLY) /* main opens /dev/null so if stdin is closed */
         fail(error, STATUS_FAILED, "cannot read: it is closed, or open for writing only");
     else if ((file = fdopen(descriptor, "rb")) == NULL)
         fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
@@ -81,7 +82,8 @@ static const char *name_of(const char *path)
 static enum status make_seekable(struct reader *reader, struct error *error)
 {
     if (ftello(reader->file) != (off_t)reader->head_size || fseeko(reader->file, 0, SEEK_SET) != 0) {
-        FILE *spool = spool_fill(reader->options.spool, reader->file, reader->head, reader->head_size, error);
+        FILE *spool =
+            spool_fill(reader->options.spool_folder, reader->file, reader->head, reader->head_size, error);
         if (spool == NULL)
             return STATUS_FAILED;
         fclose(reader->file);
@@ -144,7 +146,7 @@ static enum status open_rgb_conversion(struct reader *reader, struct error *erro
         metadata_warn(&info->metadata,
                       "is CMYK without a profile that can be used; its colours are approximate");
     if (reader->options.rgb_space == NULL)
-        reader->trailing.unread =
+        reader->unread =
             info->colour_model <= COLOUR_MODEL_CMYK_INVERTED ? "the inks of CMYK" : "the colours of L*a*b*";
     reader->uncompressed = false;
     reader->converted = *info;
@@ -237,8 +239,8 @@ enum status reader_open(const char *path, const struct reader_options *options, 
 enum status reader_open_again(const struct reader *reader, const struct reader_options *options,
                               struct reader **again, struct error *error)
 {
-    return open_reader(reader->name, spool_copy(options->spool, fileno(reader->file), error), options, again,
-                       error);
+    return open_reader(reader->name, spool_copy(options->spool_folder, fileno(reader->file), error), options,
+                       again, error);
 }
 
 const struct image_info *reader_info(const struct reader *reader)
@@ -301,7 +303,7 @@ const struct metadata *reader_trailing_warnings(struct reader *reader)
 
 const char *reader_unread(const struct reader *reader)
 {
-    return reader->info.metadata.unread ? reader->info.metadata.unread : reader->trailing.unread;
+    return reader->unread;
 }
 
 bool reader_has_coefficients(const struct reader *reader)

@@ -69,12 +69,11 @@ bool reader_is_uncompressed(const struct reader *reader);
  * file cannot be read or changes. */
 bool reader_is_complete(const struct reader *reader);
 
-/* After the last row: returns warnings about data after the picture. Only the fields left_out, warning and
- * unread are set. Does not wait for data of a pipe. */
+/* After the last row: returns warnings about data after the picture. Only the fields left_out and
+ * warning are set. Does not wait for data of a pipe. */
 const struct metadata *reader_trailing_warnings(struct reader *reader);
 
-/* Returns the part of the file that is not read (`unread` of metadata), of all pages and of the data after
- * them so far; NULL: none is known. */
+/* Returns a part of the file that is not read, such as "the other frames"; NULL: none is known so far. */
 const char *reader_unread(const struct reader *reader);
 
 /* The value of "climg" in the description of a file of wavelet coefficients (chain/coefficients.h). */

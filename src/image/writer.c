@@ -42,7 +42,8 @@ enum status writer_open(const char *path, const struct writer_options *options, 
     opened->format = options->format;
     opened->options = *options;
     opened->options.jobs = options->jobs > 0 ? options->jobs : processors_available();
-    enum status status = output_open(&opened->output, path, class->seeks ? options->spool : NULL, error);
+    enum status status =
+        output_open(&opened->output, path, class->seeks ? options->spool_folder : NULL, error);
     opened->output.durable = options->durable;
     if (status == STATUS_OK)
         *writer = opened;

@@ -8,6 +8,7 @@
  * The result is the match on the level with the smallest uncertainty. That is not always the finest level,
  * which may have more noise than detail.
  *
+ *     score      = agreement * covered^(1/4), by which matches are sorted (refine.h)
  *     confidence = agreement (1 - ambiguity) / (1 + (uncertainty / HALVING_UNCERTAINTY)^2)
  *
  * The agreement is measured on the coarsest level's blocks. Tried and lost: one correlation of the whole
@@ -30,7 +31,8 @@ enum {
     COARSE_STEPS = 10 /* on the coarsest level, unless it is the only one */
 };
 
-/* Number of coarsest levels on which the second-best match counts as ambiguity. */
+/* Number of coarsest levels on which several matches are compared. The last of them determines the
+ * ambiguity: the best match against the second best. */
 enum { AMBIGUOUS_LEVELS = 2 };
 
 /* Largest number of matches that are refined on the coarsest level, the next one, ...; the last number is for
@@ -148,9 +150,9 @@ static enum status refine_match(void *context, int i, struct error *error)
                         index == 0 ? FINE_TOLERANCE : COARSE_TOLERANCE, error);
 }
 
-/* Refines the best matches on a level and sorts them. On the second coarsest level, which determines the
- * ambiguity, all take up to STEPS steps: a slow match on its way to the same maximum would count as another
- * one. */
+/* Refines the best matches on a level and sorts them. On the level that determines the ambiguity all matches
+ * take up to STEPS steps. With fewer steps, a match on its way to the best maximum would count as a second
+ * maximum. */
 static enum status refine_level(const struct comparison *comparison, int index, struct match *matches,
                                 int *count, struct error *error)
 {

@@ -14,7 +14,7 @@ const struct option environment_variables[] = {
     {.name = "XDG_CACHE_HOME", .type = OPTION_TEXT, FIELD(cache),
      .help = "the folder of climg/, which holds compiled programs, the results of --selftest and PoCL's cache; by default ~/.cache; "
              "if PoCL cannot write there, it uses TMPDIR/climg-pocl-UID.N, which only its user can read"},
-    {.name = "TMPDIR", .type = OPTION_TEXT, FIELD(spool), .fallback = "/tmp",
+    {.name = "TMPDIR", .type = OPTION_TEXT, FIELD(spool_folder), .fallback = "/tmp",
      .help = "the folder of temporary files, for pipes of formats that need random access, such as TIFF"},
     {.name = "CLIMG_CLASS", .type = OPTION_CHOICE, FIELD(device_class), .choices = "|cpu|gpu",
      .hidden = true,

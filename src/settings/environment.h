@@ -17,7 +17,7 @@ struct environment {
     const char *home;         /* HOME */
     const char *system_cache; /* CLIMG_SYSTEM_CACHE: caches for all users, only read; never NULL */
     const char *pocl_cache;   /* POCL_CACHE_DIR */
-    const char *spool;        /* TMPDIR: folder of temporary files, except unfinished outputs; never NULL */
+    const char *spool_folder; /* TMPDIR: folder of temporary files, except unfinished outputs; never NULL */
 
     /* OpenCL. */
     const char *device;        /* CLIMG_DEVICE: default of --device */

@@ -558,7 +558,7 @@ struct reader_options settings_reader_options(const struct settings *settings)
                                    .last_page = settings->pages.last,
                                    .max_pixels = settings->max_pixels,
                                    .jobs = settings->jobs,
-                                   .spool = settings->environment.spool};
+                                   .spool_folder = settings->environment.spool_folder};
 }
 
 bool settings_prints_text(const struct settings *settings)

@@ -143,7 +143,7 @@ static enum status profile_shape(const void *params, const struct shape *in, str
     if (link == NULL)
         return STATUS_FAILED;
     out->space = profile_space(params, in);
-    out->channels = link->out + in->alpha;
+    out->channels = link->out_channels + in->alpha;
     return STATUS_OK;
 }
 
@@ -160,7 +160,8 @@ static enum status run_profile(struct run *run, const void *params, const struct
     struct { /* the same layout as struct conversion of kernels/colour.cl */
         cl_int in, out, alpha, decode[3], encode[3], grid;
         cl_float matrix[9];
-    } conversion = {.in = link->in, .out = link->out, .alpha = in->shape.alpha, .grid = link->grid};
+    } conversion = {
+        .in = link->in_channels, .out = link->out_channels, .alpha = in->shape.alpha, .grid = link->grid};
     for (int c = 0; c < 3; c++) {
         conversion.decode[c] = link->decode[c];
         conversion.encode[c] = link->encode[c];

@@ -269,7 +269,7 @@ static enum status focus_write_depth(const struct merge_store *store, struct err
     const struct merge_base *base = &store->base;
     const struct writer_options coding = {.format = format_by_path(store->depth_path),
                                           .compression = COMPRESSION_PRESET_DEFAULT,
-                                          .spool = store->folder};
+                                          .spool_folder = store->folder};
     struct image_info info = {
         .width = (uint32_t)base->columns, .height = (uint32_t)base->rows, .channels = 1};
     struct writer *writer = NULL;

@@ -107,7 +107,7 @@ static void follow_and_write(const uint8_t *choices, const struct image_info *in
     out.type = change.out_type;
     insist(metadata_update(&out.metadata, &change, &error) == STATUS_OK, error.text);
     follow_once_more(&out.metadata, &change);
-    format_leave_out(format, &out);
+    format_note_left_out(format, &out);
     snprintf(path, sizeof path, "/dev/shm/climg-fuzz-%d.%s", (int)getpid(), format->extensions[0]);
     write_picture(path, format, &out);
     read_back(path, &out);

@@ -105,7 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 3 || size > MAX_SIZE)
         return 0;
     const unsigned choice = data[0];
-    struct reading plain = {.options = {.max_pixels = MAX_PIXELS, .jobs = 1, .spool = "/tmp"}, .rows = 1};
+    struct reading plain = {.options = {.max_pixels = MAX_PIXELS, .jobs = 1, .spool_folder = "/tmp"},
+                            .rows = 1};
     if (choice & SOME_PAGES) {
         plain.options.page = 1 + (int)(choice / 8 % 4);
         plain.options.last_page = choice & SEVERAL_PAGES ? plain.options.page + (int)(choice / 32 % 2) : 0;

@@ -83,53 +83,53 @@ static struct stream new_stream(void)
 }
 
 /* In steps of three rows. */
-static enum status write_rows(struct parts *parts, const unsigned char *rows, size_t row_size,
+static enum status write_rows(struct strips *strips, const unsigned char *rows, size_t row_size,
                               uint32_t height, struct error *error)
 {
     enum status status = STATUS_OK;
     for (uint32_t y = 0; status == STATUS_OK && y < height; y += 3) {
         uint32_t count = height - y < 3 ? height - y : 3;
-        status = parts_write(parts, rows + y * row_size, row_size, count, error);
+        status = strips_write(strips, rows + y * row_size, row_size, count, error);
     }
     return status;
 }
 
 /* Whose chunks `stream` collects; usual for RGB of 8 bit. */
-static struct parts *open_segments(struct png_idat *options, uint32_t height, size_t segment_size, int jobs,
-                                   struct stream *stream)
+static struct strips *open_segments(struct png_encoder *options, uint32_t height, size_t segment_size,
+                                    int jobs, struct stream *stream)
 {
     struct error error = {.text = ""};
-    *options = (struct png_idat){.level = 1,
-                                 .strategy = Z_RLE,
-                                 .filter = ROW_FILTER_PAETH,
-                                 .row_size = 300,
-                                 .pixel_size = 3,
-                                 .height = height,
-                                 .segment_size = segment_size,
-                                 .jobs = jobs,
-                                 .emit = collect,
-                                 .context = stream};
+    *options = (struct png_encoder){.level = 1,
+                                    .strategy = Z_RLE,
+                                    .filter = ROW_FILTER_PAETH,
+                                    .row_size = 300,
+                                    .pixel_size = 3,
+                                    .height = height,
+                                    .segment_size = segment_size,
+                                    .jobs = jobs,
+                                    .emit = collect,
+                                    .context = stream};
     *stream = new_stream();
-    return png_idat_open(options, &error);
+    return png_encoder_open(options, &error);
 }
 
-static struct stream compress_rows(struct png_idat options, const unsigned char *rows, int jobs)
+static struct stream compress_rows(struct png_encoder options, const unsigned char *rows, int jobs)
 {
     struct stream stream = new_stream();
     struct error error = {.text = ""};
     options.jobs = jobs;
     options.emit = collect;
     options.context = &stream;
-    struct parts *parts = png_idat_open(&options, &error);
-    assert_non_null(parts);
-    assert_int_equal(write_rows(parts, rows, options.row_size, options.height, &error), STATUS_OK);
-    assert_int_equal(parts_finish(parts, &error), STATUS_OK);
+    struct strips *strips = png_encoder_open(&options, &error);
+    assert_non_null(strips);
+    assert_int_equal(write_rows(strips, rows, options.row_size, options.height, &error), STATUS_OK);
+    assert_int_equal(strips_finish(strips, &error), STATUS_OK);
     assert_string_equal(error.text, "");
-    parts_close(parts);
+    strips_close(strips);
     return stream;
 }
 
-static void assert_holds(const struct png_idat *options, const unsigned char *rows,
+static void assert_holds(const struct png_encoder *options, const unsigned char *rows,
                          const struct stream *stream)
 {
     size_t size = options->row_size, found_size = (size + 1) * options->height;
@@ -157,7 +157,7 @@ static const struct encoding {
                  {6, Z_FILTERED, ROW_FILTER_PAETH},
                  {9, Z_DEFAULT_STRATEGY, ROW_FILTER_NONE}};
 
-static struct png_idat encoded(const struct encoding *encoding, struct png_idat options)
+static struct png_encoder encoded(const struct encoding *encoding, struct png_encoder options)
 {
     options.level = encoding->level;
     options.strategy = encoding->strategy;
@@ -188,10 +188,11 @@ static void check_shape(const struct shape *shape, const struct encoding *encodi
 {
     static const int more_jobs[] = {2, 16};
     unsigned char *rows = malloc(shape->row_size * shape->height);
-    const struct png_idat options = encoded(encoding, (struct png_idat){.row_size = shape->row_size,
-                                                                        .pixel_size = shape->pixel_size,
-                                                                        .height = shape->height,
-                                                                        .segment_size = shape->segment_size});
+    const struct png_encoder options =
+        encoded(encoding, (struct png_encoder){.row_size = shape->row_size,
+                                               .pixel_size = shape->pixel_size,
+                                               .height = shape->height,
+                                               .segment_size = shape->segment_size});
     assert_non_null(rows);
     fill(rows, shape, smooth);
     struct stream one = compress_rows(options, rows, 1);
@@ -222,8 +223,8 @@ static void header_is_what_zlib_writes(void **state)
     (void)state;
     for (size_t e = 0; e < sizeof encodings / sizeof encodings[0]; e++) {
         const struct encoding *encoding = &encodings[e];
-        const struct png_idat options =
-            encoded(encoding, (struct png_idat){.row_size = 3, .pixel_size = 1, .height = 1});
+        const struct png_encoder options =
+            encoded(encoding, (struct png_encoder){.row_size = 3, .pixel_size = 1, .height = 1});
         struct stream stream = compress_rows(options, (const unsigned char *)"abc", 1);
         unsigned char expected[64];
         z_stream deflater = {
@@ -248,13 +249,13 @@ static void strategy_fits_each_segment(void **state)
         rows[i] = i >= HEIGHT / 2 * ROW ? random_byte()
                   : i % ROW % 80 < 8    ? (unsigned char)(0x31 << i % 5)
                                         : 255;
-    const struct png_idat options = {.level = 1,
-                                     .strategy = Z_RLE,
-                                     .filter = ROW_FILTER_PAETH,
-                                     .row_size = ROW,
-                                     .pixel_size = 1,
-                                     .height = HEIGHT,
-                                     .segment_size = HEIGHT / 2 * (ROW + 1)};
+    const struct png_encoder options = {.level = 1,
+                                        .strategy = Z_RLE,
+                                        .filter = ROW_FILTER_PAETH,
+                                        .row_size = ROW,
+                                        .pixel_size = 1,
+                                        .height = HEIGHT,
+                                        .segment_size = HEIGHT / 2 * (ROW + 1)};
     struct stream stream = compress_rows(options, rows, 2);
     assert_holds(&options, rows, &stream);
     assert_int_equal(stream.chunks, 2);
@@ -272,14 +273,14 @@ static void wide_samples_are_swapped(void **state)
         rows[i] = random_byte();
         swapped[i ^ 1] = rows[i];
     }
-    struct png_idat options = {.level = 1,
-                               .strategy = Z_RLE,
-                               .filter = ROW_FILTER_PAETH,
-                               .row_size = ROW,
-                               .pixel_size = 2,
-                               .height = HEIGHT,
-                               .segment_size = 200,
-                               .swap = true};
+    struct png_encoder options = {.level = 1,
+                                  .strategy = Z_RLE,
+                                  .filter = ROW_FILTER_PAETH,
+                                  .row_size = ROW,
+                                  .pixel_size = 2,
+                                  .height = HEIGHT,
+                                  .segment_size = 200,
+                                  .swap = true};
     struct stream stream = compress_rows(options, rows, 4);
     assert_holds(&options, swapped, &stream);
     free(stream.data);
@@ -294,17 +295,17 @@ static void a_failure_ends_it_at_any_chunk(void **state)
         rows[i] = random_byte();
     for (int failing = 0; failing < 10; failing++) {
         struct stream stream;
-        struct png_idat options;
+        struct png_encoder options;
         struct error error = {.text = ""};
-        struct parts *parts = open_segments(&options, HEIGHT, 3000, 3, &stream);
+        struct strips *strips = open_segments(&options, HEIGHT, 3000, 3, &stream);
         stream.chunks_until_failure = failing;
-        enum status status = write_rows(parts, rows, ROW, HEIGHT, &error);
+        enum status status = write_rows(strips, rows, ROW, HEIGHT, &error);
         if (status == STATUS_OK)
-            status = parts_finish(parts, &error);
+            status = strips_finish(strips, &error);
         assert_int_equal(status, STATUS_FAILED);
         assert_string_equal(error.text, "the disk is full");
         assert_int_equal(stream.chunks, failing + 1);
-        parts_close(parts);
+        strips_close(strips);
         free(stream.data);
     }
 }
@@ -316,14 +317,14 @@ static void closing_is_possible_at_any_row(void **state)
     unsigned char rows[HEIGHT * ROW] = {0};
     for (uint32_t there = 0; there <= HEIGHT; there++) {
         struct stream stream;
-        struct png_idat options;
+        struct png_encoder options;
         struct error error = {.text = ""};
-        struct parts *parts = open_segments(&options, HEIGHT, 2000, 4, &stream);
-        assert_int_equal(write_rows(parts, rows, ROW, there, &error), STATUS_OK);
-        parts_close(parts);
+        struct strips *strips = open_segments(&options, HEIGHT, 2000, 4, &stream);
+        assert_int_equal(write_rows(strips, rows, ROW, there, &error), STATUS_OK);
+        strips_close(strips);
         free(stream.data);
     }
-    parts_close(NULL);
+    strips_close(NULL);
 }
 
 int main(void)

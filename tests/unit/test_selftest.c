@@ -38,7 +38,7 @@ static void ask(int device_class)
 {
     const struct settings settings = {
         .device = "auto",
-        .environment = {.cache = "/dev/null/none", .spool = "/tmp", .device_class = device_class}};
+        .environment = {.cache = "/dev/null/none", .spool_folder = "/tmp", .device_class = device_class}};
     struct error error;
     char *said = NULL;
     size_t size;

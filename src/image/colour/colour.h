@@ -17,7 +17,7 @@
 
 /* The table of a curve (kernels/curve.h) has CURVE_TABLE_SIZE floats, in this order:
  *
- *     1 if the curve is mirrored below 0, or 0 if it is constant there
+ *     is_mirrored (curve_fill), 0 or 1
  *     the value at 0
  *     CURVE_STEPS values per octave from 2^-24 to 2^16, and the value at 2^16
  *
@@ -130,9 +130,9 @@ struct colour_endpoint {
 
 /* A conversion for kernels/colour.cl: values ─▶ decode ─▶ matrix or grid ─▶ encode. */
 struct colour_link {
-    int in, out;                  /* numbers of channels, without alpha */
-    float matrix[3][3];           /* [out][in] */
-    int32_t decode[3], encode[3]; /* index of a curve's table in `floats`; -1: no curve */
+    int in_channels, out_channels; /* without alpha */
+    float matrix[3][3];            /* [out][in] */
+    int32_t decode[3], encode[3];  /* index of a curve's table in `floats`; -1: no curve */
     /* Index of GRID_NODES^3 nodes of four floats, the last channel fastest; -1: `matrix` is used. */
     int32_t grid;
     float *floats; /* tables of curves, then the grid */

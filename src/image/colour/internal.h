@@ -25,7 +25,8 @@ struct tone_curve curve_srgb(void);
 double curve_decode(const struct tone_curve *curve, double v);
 double curve_encode(const struct tone_curve *curve, double light);
 
-/* Fills a table of CURVE_TABLE_SIZE floats with a function, which is mirrored or constant below 0. */
+/* Fills a table of CURVE_TABLE_SIZE floats (colour.h) with a function f. Below 0 it continues as
+ * 2 f(0) - f(-v) if `is_mirrored`, else as f(0). */
 void curve_fill(float *table, bool is_mirrored, double (*function)(const void *context, double v),
                 const void *context);
 
@@ -66,13 +67,13 @@ enum status profile_read(struct colour_space *space, const void *icc, size_t siz
 
 /* ---------------- profile_write.c: contexts of Little CMS, limits on profiles, profiles that climg makes */
 
-enum { LCMS_TEXT = 256 /* bytes of a message, with its NUL */ };
+enum { LCMS_MESSAGE = 256 /* bytes of a message, with its NUL */ };
 
-/* Opens a context that copies its first error to `text`, which must outlive it. NULL on failure. */
-cmsContext lcms_open(char text[LCMS_TEXT], struct error *error);
+/* Opens a context that copies its first error to `message`, which must outlive it. NULL on failure. */
+cmsContext lcms_open(char message[LCMS_MESSAGE], struct error *error);
 
 /* Fails with "ICC profile cannot be used: " and a reason, such as Little CMS's message; "": it is damaged. */
-enum status lcms_fail(const char *text, struct error *error);
+enum status lcms_fail(const char *reason, struct error *error);
 
 /* True if a tag D2Bx or B2Dx (multiProcessElements) has more than `max_count` elements or 1 MiB. A hostile
  * profile could take hours: each element is evaluated for every colour, may have thousands of segments, and

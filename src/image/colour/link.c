@@ -75,16 +75,16 @@ static int32_t add_table(struct colour_link *link, bool is_mirrored,
     return start;
 }
 
-/* Sets the matrix from light to light: the inverse of the target's matrix times the source's matrix. To a
- * gray target, it is the row of Y, the luminance. */
+/* Sets the matrix from the light of the source's channels to that of the target's: the inverse of the
+ * target's matrix to XYZ, times the source's. The light of a gray target is Y. */
 static enum status set_matrix(struct link_entry *entry, struct error *error)
 {
     const struct colour_space *from = entry->from.space, *to = entry->to.space;
     struct colour_link *link = &entry->link;
     const double gain = from->peak / to->peak;
-    double back[3][3] = {{0, 1, 0}}, copy[3][3];
+    double from_xyz[3][3] = {{0, 1, 0}}, copy[3][3];
     memcpy(copy, to->to_xyz, sizeof copy);
-    if (to->channels == 3 && !matrix_invert(copy, back))
+    if (to->channels == 3 && !matrix_invert(copy, from_xyz))
         return lcms_fail("its primaries are on one line", error);
     for (int o = 0; o < to->channels; o++)
         for (int i = 0; i < from->channels; i++) {
@@ -92,7 +92,7 @@ static enum status set_matrix(struct link_entry *entry, struct error *error)
             for (int k = 0; k < 3; k++) {
                 const double white_ratio =
                     entry->intent == COLOUR_ABSOLUTE ? from->white[k] / to->white[k] : 1;
-                sum += back[o][k] * white_ratio * from->to_xyz[k][i];
+                sum += from_xyz[o][k] * white_ratio * from->to_xyz[k][i];
             }
             /* The matrix of a profile is rounded to 16 fractional bits, which would tint gray. */
             if (from->channels == 1 && fabs(sum - 1) < 0.001)
@@ -132,22 +132,20 @@ static cmsHTRANSFORM open_transform(const struct link_entry *entry, cmsContext c
     return transform;
 }
 
-/* Converts between three scales of a channel: values of the chain, values for Little CMS, and positions, from
- * 0 to 1, which are the scale of the grid. Nodes are at equally spaced positions of the source and store
- * positions of the target.
+/* Converts a value of a channel to a position in the grid, 0 to 1, and back. Nodes are at equally spaced
+ * positions of the source, and store positions of the target:
  *
- *     source   value of the chain ─▶ position (link->decode)      position of a node ─▶ value for Little CMS
- *     target   value from Little CMS ─▶ position, in the node     position ─▶ value (link->encode)
+ *     value of the source ─▶ link->decode ─▶ position ─▶ grid ─▶ position ─▶ link->encode ─▶ value of the
+ * target
  *
- * For a profile of tables, positions are the profile's values. For curves and a matrix, they are light
- * encoded by sRGB's curve: nodes at equal steps of light would be too coarse in the dark. */
+ * Nodes at equal steps of light would be too coarse in the dark. */
 struct node_scale {
     const struct tone_curve *curve;
     bool is_srgb_encoded; /* positions are light encoded by sRGB's curve; else the profile's values */
-    bool is_linear;       /* values of the chain are light; else the profile's values */
+    bool is_linear;       /* the values to convert are light; else the profile's values */
 };
 
-/* Returns the position of a value of the chain. */
+/* Returns the position of a value. */
 static double position_from_value(const void *context, double v)
 {
     const struct node_scale *scale = context;
@@ -157,7 +155,7 @@ static double position_from_value(const void *context, double v)
     return scale->is_linear ? curve_encode(scale->curve, v) : v;
 }
 
-/* Returns the chain's value at a position. */
+/* Returns the value at a position. */
 static double value_from_position(const void *context, double position)
 {
     const struct node_scale *scale = context;
@@ -179,13 +177,13 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
         from[c] = (struct node_scale){&source->curves[c], source->is_matrix, entry->from.is_linear};
         to[c] = (struct node_scale){&target->curves[c], target->is_matrix, entry->to.is_linear};
     }
-    /* No curves if values of the chain are positions. */
+    /* No curves if the chain's values are positions. */
     for (int c = 0; c < 3 && (from[0].is_srgb_encoded || from[0].is_linear); c++)
         link->decode[c] = add_table(link, true, position_from_value, &from[c]);
-    for (int c = 0; c < link->out && (to[0].is_srgb_encoded || to[0].is_linear); c++)
+    for (int c = 0; c < link->out_channels && (to[0].is_srgb_encoded || to[0].is_linear); c++)
         link->encode[c] = add_table(link, true, value_from_position, &to[c]);
     link->grid = (int32_t)link->count;
-    /* From here on, values are the profiles' own, as Little CMS expects, and not the chain's. */
+    /* The nodes, by Little CMS, which expects and returns the profiles' values. */
     float axis[3][GRID_NODES];
     for (int c = 0; c < 3; c++) {
         from[c].is_linear = to[c].is_linear = false;
@@ -204,8 +202,8 @@ static enum status fill_grid(struct link_entry *entry, cmsHTRANSFORM transform, 
         }
         cmsDoTransform(transform, in, out, GRID_NODES);
         for (int b = 0; b < GRID_NODES; b++, link->count += 4)
-            for (int c = 0; c < link->out; c++) {
-                const double v = out[b * link->out + c]; /* may be negative */
+            for (int c = 0; c < link->out_channels; c++) {
+                const double v = out[b * link->out_channels + c]; /* may be negative */
                 link->floats[link->count + (size_t)c] =
                     round_value(copysign(position_from_value(&to[c], fabs(v)), v));
             }
@@ -240,7 +238,7 @@ static enum status fill_gray(struct link_entry *entry, cmsHTRANSFORM transform, 
 {
     struct colour_link *link = &entry->link;
     const double deadline = thread_cpu_seconds() + LCMS_SECONDS_MAX;
-    for (int c = 0; c < link->out; c++) {
+    for (int c = 0; c < link->out_channels; c++) {
         const struct gray_channel gray = {entry, transform, c, deadline};
         link->matrix[c][0] = 1;
         link->encode[c] = add_table(link, false, gray_value, &gray);
@@ -274,15 +272,15 @@ static enum status compute_link(struct link_entry *entry, struct error *error)
             status = add_curves(link, to->space, true, link->encode, error);
         return status;
     }
-    char text[LCMS_TEXT];
-    cmsContext context = lcms_open(text, error);
+    char message[LCMS_MESSAGE];
+    cmsContext context = lcms_open(message, error);
     if (context == NULL)
         return STATUS_FAILED;
     cmsHTRANSFORM transform = open_transform(entry, context);
     if (transform == NULL)
-        status = lcms_fail(text, error);
+        status = lcms_fail(message, error);
     else
-        status = (link->in == 1 ? fill_gray : fill_grid)(entry, transform, error);
+        status = (link->in_channels == 1 ? fill_gray : fill_grid)(entry, transform, error);
     if (transform != NULL)
         cmsDeleteTransform(transform);
     cmsDeleteContext(context);
@@ -306,8 +304,8 @@ enum status colour_link_find(struct colour_endpoint from, struct colour_endpoint
         if (entry != NULL) {
             *entry = (struct link_entry){.from = from, .to = to, .intent = intent, .blackpoint = blackpoint};
             entry->link =
-                (struct colour_link){.in = from.space->channels,
-                                     .out = to.space->channels,
+                (struct colour_link){.in_channels = from.space->channels,
+                                     .out_channels = to.space->channels,
                                      .decode = {-1, -1, -1},
                                      .encode = {-1, -1, -1},
                                      .grid = -1,

@@ -55,7 +55,7 @@ static void multiply(double (*a)[3], double (*b)[3], double (*product)[3])
 void profile_adapt_white(const double white[3], double adapt[3][3])
 {
     double bradford[3][3] = {{0.8951, 0.2664, -0.1614}, {-0.7502, 1.7135, 0.0367}, {0.0389, -0.0685, 1.0296}};
-    double back[3][3], scaled[3][3];
+    double inverse[3][3], scaled[3][3];
     for (int i = 0; i < 3; i++) {
         double source = 0, target = 0;
         for (int j = 0; j < 3; j++) {
@@ -65,29 +65,29 @@ void profile_adapt_white(const double white[3], double adapt[3][3])
         for (int j = 0; j < 3; j++)
             scaled[i][j] = bradford[i][j] * target / source;
     }
-    matrix_invert(bradford, back);
-    multiply(back, scaled, adapt);
+    matrix_invert(bradford, inverse);
+    multiply(inverse, scaled, adapt);
 }
 
-/* Sets luminances and primaries from the matrix to XYZ that is not adapted to D50. */
-static void set_native(struct colour_space *space, double native[3][3])
+/* Sets luminances and primaries from a matrix to XYZ that is not adapted to D50. */
+static void set_primaries_from_matrix(struct colour_space *space, double unadapted[3][3])
 {
-    const double white = native[1][0] + native[1][1] + native[1][2];
+    const double white = unadapted[1][0] + unadapted[1][1] + unadapted[1][2];
     for (int c = 0; c < 3; c++) {
-        const double sum = native[0][c] + native[1][c] + native[2][c];
-        space->luminance[c] = white > 0 ? native[1][c] / white : 1 / 3.0;
-        space->primaries[c][0] = sum > 0 ? native[0][c] / sum : 0;
-        space->primaries[c][1] = sum > 0 ? native[1][c] / sum : 0;
+        const double sum = unadapted[0][c] + unadapted[1][c] + unadapted[2][c];
+        space->luminance[c] = white > 0 ? unadapted[1][c] / white : 1 / 3.0;
+        space->primaries[c][0] = sum > 0 ? unadapted[0][c] / sum : 0;
+        space->primaries[c][1] = sum > 0 ? unadapted[1][c] / sum : 0;
     }
 }
 
 /* Sets luminances and primaries from to_xyz after undoing its adaptation to D50: by the tag chad or, in
  * profiles of version 2, by Bradford's transform from the profile's white. */
-static void set_native_from_profile(struct colour_space *space, cmsHPROFILE profile)
+static void set_primaries_from_profile(struct colour_space *space, cmsHPROFILE profile)
 {
     const cmsCIEXYZ *chad = cmsReadTag(profile, cmsSigChromaticAdaptationTag);
     const cmsCIEXYZ *white = cmsReadTag(profile, cmsSigMediaWhitePointTag);
-    double adapt[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, back[3][3], native[3][3];
+    double adapt[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, inverse[3][3], unadapted[3][3];
     for (int i = 0; chad != NULL && i < 3; i++) {
         adapt[i][0] = chad[i].X;
         adapt[i][1] = chad[i].Y;
@@ -95,29 +95,29 @@ static void set_native_from_profile(struct colour_space *space, cmsHPROFILE prof
     }
     if (chad == NULL && white != NULL)
         profile_adapt_white((double[3]){white->X, white->Y, white->Z}, adapt);
-    if (matrix_invert(adapt, back))
-        multiply(back, space->to_xyz, native);
+    if (matrix_invert(adapt, inverse))
+        multiply(inverse, space->to_xyz, unadapted);
     else
-        memcpy(native, space->to_xyz, sizeof native);
-    set_native(space, native);
+        memcpy(unadapted, space->to_xyz, sizeof unadapted);
+    set_primaries_from_matrix(space, unadapted);
 }
 
 void profile_set_primaries(struct colour_space *space, const double *xy)
 {
-    double columns[3][3], back[3][3], adapt[3][3], white[3] = {0};
+    double columns[3][3], inverse[3][3], adapt[3][3], white[3] = {0};
     for (int c = 0; c < 4; c++) {
         const double x = xy[2 * c], y = xy[2 * c + 1], xyz[3] = {x / y, 1, (1 - x - y) / y};
         for (int i = 0; i < 3; i++)
             *(c == 0 ? &white[i] : &columns[i][c - 1]) = xyz[i];
     }
-    if (!matrix_invert(columns, back))
+    if (!matrix_invert(columns, inverse))
         return;
     for (int c = 0; c < 3; c++) {
-        const double light = back[c][0] * white[0] + back[c][1] * white[1] + back[c][2] * white[2];
+        const double light = inverse[c][0] * white[0] + inverse[c][1] * white[1] + inverse[c][2] * white[2];
         for (int i = 0; i < 3; i++)
             columns[i][c] *= light;
     }
-    set_native(space, columns);
+    set_primaries_from_matrix(space, columns);
     profile_adapt_white(white, adapt);
     multiply(adapt, columns, space->to_xyz);
 }
@@ -130,7 +130,7 @@ void profile_recognise(struct colour_space *space)
                         luminance[3] = {0.2126, 0.7152, 0.0722};
     const struct tone_curve srgb = curve_srgb(), *first = &space->curves[0];
     const bool is_gray = space->is_matrix && space->channels == 1;
-    bool is_rec709 = space->is_matrix && space->channels == 3, has_curves = true, is_power = true;
+    bool is_rec709 = space->is_matrix && space->channels == 3, has_srgb_curves = true, is_power = true;
     for (int i = 0; i < 3; i++)
         for (int c = 0; c < 3; c++)
             is_rec709 = is_rec709 && fabs(space->to_xyz[i][c] - xyz[i][c]) < 0.003;
@@ -138,13 +138,13 @@ void profile_recognise(struct colour_space *space)
         memcpy(space->luminance, luminance, sizeof luminance);
     for (int c = 0; c < space->channels; c++) {
         const struct tone_curve *curve = &space->curves[c];
-        has_curves = has_curves && curve_is_near(curve, &srgb, 0.005);
+        has_srgb_curves = has_srgb_curves && curve_is_near(curve, &srgb, 0.005);
         is_power = is_power && curve->kind == TONE_PARAMETERS && curve->a == 1 && curve->b == 0 &&
                    curve->d <= 0 && curve->e == 0 && curve->g == first->g;
     }
     space->is_rec709 = is_rec709 || is_gray;
-    space->is_srgb = space->is_rec709 && has_curves;
-    space->exponent = has_curves ? 0 : is_power ? first->g : -1;
+    space->is_srgb = space->is_rec709 && has_srgb_curves;
+    space->exponent = has_srgb_curves ? 0 : is_power ? first->g : -1;
 }
 
 /* Reads curves and matrix. False: Little CMS must convert, or out of memory. */
@@ -177,7 +177,7 @@ static bool read_matrix(struct colour_space *space, cmsHPROFILE profile, bool *o
         space->to_xyz[2][c] = xyz->Z;
     }
     double inverse[3][3];
-    set_native_from_profile(space, profile);
+    set_primaries_from_profile(space, profile);
     return matrix_invert(space->to_xyz, inverse);
 }
 
@@ -189,10 +189,10 @@ void profile_free_curves(struct colour_space *space)
     }
 }
 
-/* For a space that only Little CMS converts: samples the luminance of grays as the table of all channels, and
- * the luminance of each channel. */
-static enum status sample_light(struct colour_space *space, cmsContext context, cmsHPROFILE profile,
-                                const char *text, struct error *error)
+/* Samples a space that only Little CMS converts: the luminance of grays, as the curve of all channels, and
+ * the luminance of each channel at full scale. */
+static enum status sample_luminance(struct colour_space *space, cmsContext context, cmsHPROFILE profile,
+                                    const char *message, struct error *error)
 {
     enum { SAMPLES = 1024 };
     const cmsUInt32Number type = space->channels == 1 ? TYPE_GRAY_FLT : TYPE_RGB_FLT;
@@ -205,7 +205,7 @@ static enum status sample_light(struct colour_space *space, cmsContext context, 
                                                                   INTENT_RELATIVE_COLORIMETRIC,
                                                                   cmsFLAGS_NOOPTIMIZE | cmsFLAGS_NOCACHE);
     const double begin = thread_cpu_seconds();
-    enum status status = transform != NULL ? STATUS_OK : lcms_fail(text, error);
+    enum status status = transform != NULL ? STATUS_OK : lcms_fail(message, error);
     for (int i = 0; status == STATUS_OK && i < SAMPLES; i++) {
         if (thread_cpu_seconds() - begin > LCMS_SECONDS_MAX)
             status = lcms_fail("it takes too long", error);
@@ -245,14 +245,14 @@ static enum status sample_light(struct colour_space *space, cmsContext context, 
 
 enum status profile_read(struct colour_space *space, const void *icc, size_t size, struct error *error)
 {
-    char text[LCMS_TEXT];
+    char message[LCMS_MESSAGE];
     if (size > PROFILE_MAX)
         return fail(error, STATUS_FAILED, "ICC profile cannot be used: it has more than 64 MiB");
-    cmsContext context = lcms_open(text, error);
+    cmsContext context = lcms_open(message, error);
     if (context == NULL)
         return STATUS_FAILED;
     cmsHPROFILE profile = cmsOpenProfileFromMemTHR(context, icc, (cmsUInt32Number)size);
-    enum status status = profile != NULL ? STATUS_OK : lcms_fail(text, error);
+    enum status status = profile != NULL ? STATUS_OK : lcms_fail(message, error);
     if (status == STATUS_OK) {
         const cmsColorSpaceSignature colours = cmsGetColorSpace(profile);
         const cmsProfileClassSignature class = cmsGetDeviceClass(profile);
@@ -289,7 +289,7 @@ enum status profile_read(struct colour_space *space, const void *icc, size_t siz
         if (!space->is_matrix)
             profile_free_curves(space);
         if (status == STATUS_OK && !space->is_matrix && space->channels != 4)
-            status = sample_light(space, context, profile, text, error);
+            status = sample_luminance(space, context, profile, message, error);
         if (status == STATUS_OK && space->channels != 4)
             profile_recognise(space);
     }

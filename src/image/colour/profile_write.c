@@ -14,13 +14,13 @@ static void log_error(cmsContext context, cmsUInt32Number code, const char *text
     char *to = cmsGetContextUserData(context);
     (void)code;
     if (to[0] == '\0')
-        snprintf(to, LCMS_TEXT, "%s", text);
+        snprintf(to, LCMS_MESSAGE, "%s", text);
 }
 
-cmsContext lcms_open(char text[LCMS_TEXT], struct error *error)
+cmsContext lcms_open(char message[LCMS_MESSAGE], struct error *error)
 {
-    text[0] = '\0';
-    cmsContext context = cmsCreateContext(NULL, text);
+    message[0] = '\0';
+    cmsContext context = cmsCreateContext(NULL, message);
     if (context != NULL)
         cmsSetLogErrorHandlerTHR(context, log_error);
     else
@@ -28,10 +28,10 @@ cmsContext lcms_open(char text[LCMS_TEXT], struct error *error)
     return context;
 }
 
-enum status lcms_fail(const char *text, struct error *error)
+enum status lcms_fail(const char *reason, struct error *error)
 {
     return fail(error, STATUS_FAILED, "ICC profile cannot be used: %s",
-                text[0] != '\0' ? text : "it is damaged or incomplete");
+                reason[0] != '\0' ? reason : "it is damaged or incomplete");
 }
 
 bool lcms_has_many_elements(cmsHPROFILE profile, uint32_t max_count)
@@ -122,9 +122,9 @@ enum status profile_write(const char *name, const double *xy, const struct tone_
     enum { DATE_AT = 24, DATE_SIZE = 12 };
     /* 2026-01-01 replaces the current time, so that equal arguments give equal bytes. */
     static const unsigned char date[DATE_SIZE] = {0x07, 0xea, 0, 1, 0, 1};
-    char text[LCMS_TEXT];
+    char message[LCMS_MESSAGE];
     *icc = (struct blob){NULL, 0};
-    cmsContext context = lcms_open(text, error);
+    cmsContext context = lcms_open(message, error);
     if (context == NULL)
         return STATUS_FAILED;
     cmsToneCurve *tone = make_curve(context, curve, peak), *curves[] = {tone, tone, tone};
@@ -141,13 +141,13 @@ enum status profile_write(const char *name, const double *xy, const struct tone_
     if (tone == NULL || (profile != NULL && !set_texts(context, profile, name)))
         status = fail_memory(error, "out of memory for an ICC profile");
     else if (profile == NULL || !cmsSaveProfileToMem(profile, NULL, &size))
-        status = lcms_fail(text, error);
+        status = lcms_fail(message, error);
     if (status == STATUS_OK) {
         *icc = (struct blob){allocate(size, "an ICC profile", error), size};
         status = icc->data == NULL ? STATUS_FAILED
                  : cmsSaveProfileToMem(profile, icc->data, &size) && size > DATE_AT + DATE_SIZE
                      ? STATUS_OK
-                     : lcms_fail(text, error);
+                     : lcms_fail(message, error);
     }
     if (status == STATUS_OK)
         memcpy(icc->data + DATE_AT, date, DATE_SIZE);

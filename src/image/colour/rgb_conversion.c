@@ -17,8 +17,8 @@
 
 struct rgb_conversion {
     enum colour_model colour_model;
-    size_t size;          /* bytes of a sample: 1 or 2 */
-    char text[LCMS_TEXT]; /* last error of Little CMS */
+    size_t size;                /* bytes of a sample: 1 or 2 */
+    char message[LCMS_MESSAGE]; /* last error of Little CMS */
     cmsContext context;
     cmsHTRANSFORM transform; /* NULL: CMYK without a profile */
     float *lab;              /* a row of L*a*b*, owned */
@@ -73,7 +73,7 @@ enum status rgb_conversion_open(const struct image_info *info, const struct colo
         return STATUS_FAILED;
     conversion->colour_model = info->colour_model;
     conversion->size = sample_size(info->type);
-    conversion->context = lcms_open(conversion->text, error);
+    conversion->context = lcms_open(conversion->message, error);
     conversion->lab = allocate((size_t)info->width * 3 * sizeof(float), "a row of colours", error);
     if (conversion->context == NULL || conversion->lab == NULL)
         return STATUS_FAILED;
@@ -87,7 +87,7 @@ enum status rgb_conversion_open(const struct image_info *info, const struct colo
         conversion->white = (cmsCIEXYZ){xyz[0], xyz[1], xyz[2]};
         profile_adapt_white(xyz, conversion->adapt);
     }
-    return conversion->transform == NULL && is_lab(conversion) ? lcms_fail(conversion->text, error)
+    return conversion->transform == NULL && is_lab(conversion) ? lcms_fail(conversion->message, error)
                                                                : STATUS_OK;
 }
 

@@ -151,8 +151,10 @@ struct jpeg_companions {
     bool has_index; /* an MPF index lists the pictures, so `pictures` is certain */
 };
 
-/* Adds a warning to the metadata that names all companions, if there are any. */
-void jpeg_companions_warn(const struct jpeg_companions *companions, struct metadata *metadata);
+/* Adds a warning to the metadata that names all companions, and sets *unread to one of them. Does nothing if
+ * there are none. */
+void jpeg_companions_warn(const struct jpeg_companions *companions, struct metadata *metadata,
+                          const char **unread);
 
 /* Searches the bytes after the end marker of the first picture for companions. */
 struct jpeg_companions jpeg_companions_find(const unsigned char *bytes, size_t size);
@@ -173,7 +175,8 @@ struct jpeg_segments {
  * `segments` must stay valid as long as the session reads. */
 void jpeg_segments_register(struct jpeg_session *session, struct jpeg_segments *segments);
 
-/* After the header was read: completes the metadata with the resolution, IPTC and the ICC profile. */
+/* After the header was read: completes the metadata with the resolution, IPTC and the ICC profile, and the
+ * companions with those that XMP announces. */
 enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg_segments *segments,
                                  struct error *error);
 
@@ -194,7 +197,7 @@ void jpeg_metadata_write(j_compress_ptr out, const struct image_info *info, cons
 /* Members of struct format: see image/format.h. */
 bool jpeg_holds_text(const struct text_entry *text);
 bool jpeg_holds_icc(const struct blob *icc, int channels);
-void jpeg_leave_out(struct image_info *info);
+void jpeg_note_left_out(struct image_info *info);
 
 /* ---------------- reader.c, transform.c */
 

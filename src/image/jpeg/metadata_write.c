@@ -2,8 +2,8 @@
  * comments. jpeg.h shows their layout.
  *
  * A segment has room for 64 KiB. Larger profiles and IPTC are divided among segments; larger EXIF, XMP and
- * comments are left out. jpeg_holds_text, jpeg_holds_icc and jpeg_leave_out report that before the file is
- * written, and must agree with jpeg_metadata_write. */
+ * comments are left out. jpeg_holds_text, jpeg_holds_icc and jpeg_note_left_out report that before the file
+ * is written, and must agree with jpeg_metadata_write. */
 #include "image/jpeg/jpeg.h"
 
 #include <math.h>
@@ -153,14 +153,14 @@ bool jpeg_holds_icc(const struct blob *icc, int channels)
     return icc->size <= ICC_PARTS_MAX * (SEGMENT_SIZE_MAX - ICC_HEADER_SIZE) && icc_is_for(icc, channels);
 }
 
-void jpeg_leave_out(struct image_info *info)
+void jpeg_note_left_out(struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;
     double x, y;
     int unit;
-    metadata_leave_out_languages(metadata);
+    metadata_note_languages(metadata);
     if (metadata->resolution_unit != RESOLUTION_ABSENT && !find_density(metadata, &unit, &x, &y))
-        metadata_leave_out(metadata, "the resolution");
+        metadata_note_left_out(metadata, "the resolution");
     if (!exif_fits(&metadata->exif))
-        metadata_leave_out(metadata, "EXIF, which is larger than 64 KiB");
+        metadata_note_left_out(metadata, "EXIF, which is larger than 64 KiB");
 }

@@ -71,7 +71,9 @@ static enum status jpeg_parse_header(void *context, struct error *error)
         const uint64_t rows = (uint64_t)component->height_in_blocks + (uint64_t)component->v_samp_factor;
         reader->base.memory += columns * rows * DCTSIZE2 * sizeof(JCOEF);
     }
-    return jpeg_segments_finish(&reader->session, &reader->segments, error);
+    enum status status = jpeg_segments_finish(&reader->session, &reader->segments, error);
+    jpeg_companions_warn(&reader->segments.companions, &info->metadata, &reader->base.unread);
+    return status;
 }
 
 static enum status jpeg_open_reader(struct reader *base, struct error *error)
@@ -186,7 +188,7 @@ void jpeg_check_companions(struct jpeg_session *session, struct jpeg_reader *rea
     /* The header may have an index of further pictures. If it lists none, a JPEG here is only a preview. */
     found.pictures = found.pictures && !announced->has_index;
     if (!announced->gain_map && !announced->video && !announced->pictures)
-        jpeg_companions_warn(&found, &reader->base.trailing);
+        jpeg_companions_warn(&found, &reader->base.trailing, &reader->base.unread);
 }
 
 static void jpeg_check_trailing_data(struct reader *base)

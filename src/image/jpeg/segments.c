@@ -48,7 +48,7 @@ static enum status parse_photoshop(struct jpeg_segments *segments, struct error 
     struct blob *all = &segments->photoshop;
     const size_t head = sizeof PHOTOSHOP_IDENTIFIER, size = segments->size - head;
     if (all->size + size > PHOTOSHOP_MAX) {
-        metadata_leave_out(segments->metadata, "Photoshop's resources");
+        metadata_note_left_out(segments->metadata, "Photoshop's resources");
         return STATUS_OK;
     }
     unsigned char *grown = realloc(all->data, all->size + size + 1 /* never 0 bytes */);
@@ -72,7 +72,7 @@ static enum status extract_iptc(const struct jpeg_segments *segments, struct err
             memmove(iptc + iptc_size, at + head, size);
             iptc_size += size;
         } else {
-            metadata_leave_out(segments->metadata, "Photoshop's resources");
+            metadata_note_left_out(segments->metadata, "Photoshop's resources");
         }
         size_t whole = head + size + size % 2;
         if (size % 2 != 0 && left - head - size >= 4 && memcmp(at + head + size, "8BIM", 4) == 0)
@@ -127,7 +127,8 @@ struct jpeg_companions jpeg_companions_find(const unsigned char *bytes, size_t s
     return found;
 }
 
-void jpeg_companions_warn(const struct jpeg_companions *companions, struct metadata *metadata)
+void jpeg_companions_warn(const struct jpeg_companions *companions, struct metadata *metadata,
+                          const char **unread)
 {
     const struct {
         bool is_present;
@@ -142,7 +143,7 @@ void jpeg_companions_warn(const struct jpeg_companions *companions, struct metad
             continue;
         text_append(line, sizeof line, "%s %s",
                     line[0] != '\0' ? "," : "only its first picture is read; left out:", all[i].name);
-        metadata->unread = all[i].name;
+        *unread = all[i].name;
     }
     if (line[0] != '\0')
         metadata_warn(metadata, line);
@@ -230,7 +231,7 @@ static enum status parse_segment(struct jpeg_segments *segments, int marker, str
         snprintf(name, sizeof name, "APP%d (%.*s)", marker - JPEG_APP0, length, text);
     else
         snprintf(name, sizeof name, "APP%d", marker - JPEG_APP0);
-    metadata_leave_out(segments->metadata, name);
+    metadata_note_left_out(segments->metadata, name);
     return STATUS_OK;
 }
 
@@ -274,7 +275,6 @@ enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg
         companions->gain_map = companions->gain_map || strstr(xmp, gain_maps[i]) != NULL;
     for (size_t i = 0; xmp != NULL && i < sizeof videos / sizeof videos[0]; i++)
         companions->video = companions->video || strstr(xmp, videos[i]) != NULL;
-    jpeg_companions_warn(companions, metadata);
 
     /* JFIF's resolution. 1:1 without a unit means that it is unknown. */
     static const double per_metre[] = {1 /* no unit */, 1 / 0.0254 /* inch */, 100 /* centimetre */};
@@ -301,7 +301,7 @@ enum status jpeg_segments_finish(const struct jpeg_session *session, struct jpeg
         if (metadata->icc.data == NULL)
             return STATUS_FAILED;
     } else if (segments->icc_count > 0 || segments->icc_damaged) {
-        metadata_leave_out(metadata, "the ICC profile, which is damaged");
+        metadata_note_left_out(metadata, "the ICC profile, which is damaged");
     }
     for (int i = 0; is_whole && i < segments->icc_count; i++) {
         memcpy(metadata->icc.data + metadata->icc.size, segments->icc[i].data, segments->icc[i].size);

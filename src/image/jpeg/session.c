@@ -1,6 +1,6 @@
 /* Runs libjpeg in steps that return a status: its error handler leaves a step by longjmp.
  *
- *     read     bytes of the caller, then file ─▶ buffer ─▶ libjpeg ─▶ rows
+ *     read     first bytes in memory, then file ─▶ buffer ─▶ libjpeg ─▶ rows
  *     write    rows ─▶ libjpeg ─▶ file
  *
  * libjpeg replaces pixels of damaged data by gray and prints a warning. Here such a warning is an error;
@@ -69,13 +69,12 @@ static size_t zeros_before(const struct jpeg_session *session, const unsigned ch
     return (size_t)(end - first) + (first == session->start ? session->zeros : 0);
 }
 
-/* Handles stray bytes (JWRN_EXTRANEOUS_DATA): bytes that belong to no segment and no scan. libjpeg has
- * skipped them and found a marker, to which source.next_input_byte points. Returns true if they cost no
- * pixel:
- * - before the first scan;
- * - after all pixels, if the marker is not EOI, or the file has ended: some cameras write data of their own
- *   in place of EOI. Sets lacks_end_marker;
- * - zeros: cameras pad with them after the picture.
+/* Handles stray bytes (JWRN_EXTRANEOUS_DATA), which belong to no segment and no scan. libjpeg has skipped
+ * them and found a marker, to which source.next_input_byte points. Returns true if they cost no pixel:
+ * - bytes before the first scan;
+ * - zeros, with which cameras pad;
+ * - bytes after all pixels, if the file has no EOI after them: some cameras write data of their own in place
+ *   of EOI. Sets lacks_end_marker.
  * Other bytes before EOI mean that damage made the entropy decoder stop too early. */
 static bool accept_stray_bytes(struct jpeg_session *session)
 {

@@ -316,7 +316,7 @@ static bool find_end_marker(FILE *file)
 
 /* Warns of bytes after the picture and after further pictures that follow it, except zeros, with which
  * cameras pad. Each round skips a picture, and then looks for the start of another one. */
-static enum status jpeg_examine(FILE *file, struct metadata *notes, struct error *error)
+static enum status jpeg_examine(FILE *file, struct metadata *trailing, struct error *error)
 {
     enum { START = 0xffd8ff }; /* of a picture */
     uint64_t surplus = 0;   /* number of bytes after the last end marker, up to the last one that is not 0 */
@@ -330,9 +330,9 @@ static enum status jpeg_examine(FILE *file, struct metadata *notes, struct error
             surplus = byte != 0 ? at : surplus;
             first = first <= UINT16_MAX ? first << 8 | (uint32_t)byte : first;
         }
-        ungetc(first & 0xff, file); /* it may begin a marker */
+        ungetc(first & 0xff, file); /* START ends with the first byte of a marker */
     }
-    format_warn_surplus(notes, surplus);
+    format_warn_surplus(trailing, surplus);
     return STATUS_OK;
 }
 
@@ -347,7 +347,7 @@ const struct format format_jpeg = {
     .examine = jpeg_examine,
     .holds_text = jpeg_holds_text,
     .holds_icc = jpeg_holds_icc,
-    .leave_out = jpeg_leave_out,
+    .note_left_out = jpeg_note_left_out,
     .transform = jpeg_transform,
     .reader = &jpeg_reader_class,
     .writer = &jpeg_writer_class,

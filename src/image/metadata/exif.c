@@ -224,7 +224,7 @@ void exif_update(struct metadata *metadata, const struct change *change)
     update_densities(exif, IFD_EXIF, EXIFTAG_FOCALPLANEXRESOLUTION, EXIFTAG_FOCALPLANEYRESOLUTION, change);
     const bool had_area = remove_entry(exif, EXIFTAG_SUBJECTAREA);
     if (remove_entry(exif, EXIFTAG_SUBJECTLOCATION) || had_area)
-        metadata_leave_out(metadata, "the place of EXIF's subject");
+        metadata_note_left_out(metadata, "the place of EXIF's subject");
 }
 
 void exif_drop_maker_note(struct metadata *metadata)
@@ -245,7 +245,7 @@ void exif_drop_maker_note(struct metadata *metadata)
             memcmp(exif->data + note.offset, makers[i].start, makers[i].size) == 0)
             return;
     if (remove_entry(exif, EXIFTAG_MAKERNOTE))
-        metadata_leave_out(metadata, "the maker note, whose offsets count from the start of the file");
+        metadata_note_left_out(metadata, "the maker note, whose offsets count from the start of the file");
 }
 
 /* Overwrites a thumbnail with zeros: if it were only unlinked, its bytes would still show what a stage has
@@ -328,15 +328,15 @@ void exif_to_page(struct metadata *metadata)
             unsigned char *data = has_type ? allocate_zeroed(size, 1, "EXIF data", &ignored) : NULL;
             if (data == NULL || !ifd_read_values(&ifd, &entry, false, data) ||
                 metadata_set_tag(metadata, entry.tag, data, size, &ignored) != STATUS_OK)
-                metadata_leave_out(metadata, "a part of EXIF");
+                metadata_note_left_out(metadata, "a part of EXIF");
             free(data);
         } else if (ifd_entry_at(&ifd, i, &entry) && !needs_no_note(entry.tag)) {
             snprintf(name, sizeof name, "EXIF's tag %u", entry.tag);
-            metadata_leave_out(metadata, name);
+            metadata_note_left_out(metadata, name);
         }
     }
     if (exif_has_thumbnail(&metadata->exif))
-        metadata_leave_out(metadata, "the EXIF thumbnail");
+        metadata_note_left_out(metadata, "the EXIF thumbnail");
 }
 
 bool exif_drop_thumbnail(struct blob *exif)

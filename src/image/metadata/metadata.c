@@ -94,8 +94,8 @@ enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, 
 enum status metadata_add_exif(struct metadata *metadata, const void *data, size_t size, struct error *error)
 {
     if (metadata->exif.data != NULL || !exif_has_header(data, size)) {
-        metadata_leave_out(metadata,
-                           metadata->exif.data != NULL ? "a second EXIF" : "EXIF, which is damaged");
+        metadata_note_left_out(metadata,
+                               metadata->exif.data != NULL ? "a second EXIF" : "EXIF, which is damaged");
         return STATUS_OK;
     }
     enum status status = metadata_set_blob(&metadata->exif, data, size, error);
@@ -136,11 +136,11 @@ enum status metadata_add_text(struct metadata *metadata, const struct text_entry
     if (is_xmp && entry->value[0] == '\0')
         return STATUS_OK;
     if (is_xmp && metadata_find_text(metadata, XMP_KEY) != NULL) {
-        metadata_leave_out(metadata, "a second XMP");
+        metadata_note_left_out(metadata, "a second XMP");
         return STATUS_OK;
     }
     if (metadata->text_count == TEXTS_MAX || size > BYTES_MAX - metadata->bytes) {
-        metadata_leave_out(metadata, "texts beyond the limit");
+        metadata_note_left_out(metadata, "texts beyond the limit");
         return STATUS_OK;
     }
     struct text_entry *texts =
@@ -218,7 +218,7 @@ enum status metadata_set_tag(struct metadata *metadata, uint32_t number, const v
     if (size == 0)
         return STATUS_OK;
     if (size > BYTES_MAX - metadata->bytes || (existing == NULL && metadata->tag_count == TAGS_MAX)) {
-        metadata_leave_out(metadata, "TIFF tags beyond the limit");
+        metadata_note_left_out(metadata, "TIFF tags beyond the limit");
         return STATUS_OK;
     }
     metadata->bytes += size;
@@ -247,16 +247,16 @@ void metadata_remove_tag(struct metadata *metadata, uint32_t number)
     memmove(tags + i, tags + i + 1, (metadata->tag_count - i) * sizeof *tags);
 }
 
-void metadata_leave_out(struct metadata *metadata, const char *name)
+void metadata_note_left_out(struct metadata *metadata, const char *name)
 {
     text_add_item(metadata->left_out, sizeof metadata->left_out, ", ", name);
 }
 
-void metadata_leave_out_languages(struct metadata *metadata)
+void metadata_note_languages(struct metadata *metadata)
 {
     for (size_t i = 0; i < metadata->text_count; i++)
         if (metadata->texts[i].language != NULL || metadata->texts[i].translated != NULL)
-            metadata_leave_out(metadata, "the languages of texts");
+            metadata_note_left_out(metadata, "the languages of texts");
 }
 
 void metadata_warn(struct metadata *metadata, const char *what)

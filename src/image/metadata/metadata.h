@@ -76,8 +76,7 @@ struct metadata {
     int rendering_intent;              /* of sRGB, 0 to 3 */
     bool has_cicp;
     unsigned char cicp[4]; /* PNG's cICP: numbers of ITU-T H.273 */
-    const char *unread; /* a part of the file, no metadata, that is not read: "the other frames"; or NULL */
-    double gamma;       /* PNG's gAMA, such as 0.45455; 0: absent */
+    double gamma;          /* PNG's gAMA, such as 0.45455; 0: absent */
     bool has_chromaticities;
     double chromaticities[8]; /* white x y, red x y, green x y, blue x y (PNG's cHRM) */
     struct text_entry *texts;
@@ -141,10 +140,10 @@ struct blob *metadata_tag(const struct metadata *metadata, uint32_t number);
 void metadata_remove_tag(struct metadata *metadata, uint32_t number);
 
 /* Adds a name to left_out, unless it is already there. */
-void metadata_leave_out(struct metadata *metadata, const char *name);
+void metadata_note_left_out(struct metadata *metadata, const char *name);
 
 /* For formats that hold texts without languages: adds the languages to left_out, if there are any. */
-void metadata_leave_out_languages(struct metadata *metadata);
+void metadata_note_languages(struct metadata *metadata);
 
 /* Adds a warning, unless it is already there. It is printed after the file's name: "is damaged in its tEXt
  * chunk". */

@@ -31,7 +31,7 @@ static bool is_tifffile(const char *text)
 static void drop_description(struct metadata *metadata, const char *label)
 {
     metadata_remove_text(metadata, DESCRIPTION);
-    metadata_leave_out(metadata, label);
+    metadata_note_left_out(metadata, label);
 }
 
 /* Drops OME's description. Most files have the size of a pixel only there, so its loss is a warning. */
@@ -105,7 +105,7 @@ static void imagej_update(struct metadata *metadata, char *text, const struct ch
             memmove(to, text, length);
             to += length;
         } else if (lines[i].label != NULL) {
-            metadata_leave_out(metadata, lines[i].label);
+            metadata_note_left_out(metadata, lines[i].label);
         }
         text += length;
     }
@@ -201,9 +201,9 @@ void texts_update(struct metadata *metadata, const struct change *change)
             continue;
         snprintf(name, sizeof name, "%s%.*s", entry->item != NULL ? "GDAL's item " : "",
                  (int)utf8_fit(entry->key, strlen(entry->key), 40), entry->key);
-        metadata_leave_out(metadata, is_statistic(entry)       ? "GDAL's statistics"
-                                     : is_repeated_exif(entry) ? "texts that repeat EXIF"
-                                                               : name);
+        metadata_note_left_out(metadata, is_statistic(entry)       ? "GDAL's statistics"
+                                         : is_repeated_exif(entry) ? "texts that repeat EXIF"
+                                                                   : name);
         metadata_remove_entry(metadata, i);
     }
 }

@@ -127,7 +127,7 @@ static void update_tags(struct metadata *metadata, const struct change *change)
         const struct tag_rule *rule = find_rule(tag);
         if (is_kept[rule == NULL ? KEEP_ALWAYS : rule->keep_if])
             continue;
-        metadata_leave_out(metadata, tiff_tag_name(tag));
+        metadata_note_left_out(metadata, tiff_tag_name(tag));
         metadata_remove_tag(metadata, tag->number);
     }
 }
@@ -145,7 +145,7 @@ static enum status update_colours(struct metadata *metadata, const struct change
     if (change->space != NULL) /* metadata_set_space replaces all of it */
         return STATUS_OK;
     if (loses_cicp)
-        metadata_leave_out(metadata, "cICP");
+        metadata_note_left_out(metadata, "cICP");
     const bool is_of_rgb = metadata->has_cicp ? !was_gray : icc_is_for(&metadata->icc, 3);
     if (is_gray && is_of_rgb && colour_space_of_file(metadata, 3, &space, &ignored) == STATUS_OK &&
         space != NULL) {
@@ -156,7 +156,7 @@ static enum status update_colours(struct metadata *metadata, const struct change
     metadata->has_cicp = metadata->has_cicp && !loses_cicp;
     if (metadata->icc.data != NULL && (was_gray != is_gray || (is_gray && is_of_rgb))) {
         blob_free(&metadata->icc);
-        metadata_leave_out(metadata, "the ICC profile");
+        metadata_note_left_out(metadata, "the ICC profile");
     }
     return STATUS_OK;
 }
@@ -196,7 +196,7 @@ enum status metadata_update(struct metadata *metadata, const struct change *chan
             status = exif_set_orientation(&metadata->exif, 1, error);
     }
     if (change->processed && exif_drop_thumbnail(&metadata->exif))
-        metadata_leave_out(metadata, "the EXIF thumbnail");
+        metadata_note_left_out(metadata, "the EXIF thumbnail");
     if (change_moves(change)) {
         exif_update(metadata, change);
         update_resolution(metadata, change);

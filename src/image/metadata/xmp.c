@@ -193,7 +193,7 @@ void xmp_update(struct metadata *metadata, const struct change *change)
     const struct text_entry *xmp = metadata_find_text(metadata, XMP_KEY);
     for (size_t i = 0; xmp != NULL && i < sizeof xmp_properties / sizeof xmp_properties[0]; i++)
         if (is_untrue[xmp_properties[i].reason] && cut_property(xmp->value, &xmp_properties[i]))
-            metadata_leave_out(metadata, xmp_properties[i].label);
+            metadata_note_left_out(metadata, xmp_properties[i].label);
     if (xmp != NULL && xmp->value[0] == '\0')
         metadata_remove_text(metadata, XMP_KEY);
 }

@@ -196,7 +196,7 @@ static enum status read_numbers(struct netpbm_reader *reader, struct error *erro
         return fail_damaged(&reader->base, "its scale is no number", error);
     reader->swapped = (scale < 0) != (BYTE_ORDER == LITTLE_ENDIAN);
     if (fabs(scale) != 1)
-        metadata_leave_out(&info->metadata, "the scale of the samples");
+        metadata_note_left_out(&info->metadata, "the scale of the samples");
     return STATUS_OK;
 }
 

@@ -43,16 +43,17 @@ static enum status open_stream(struct output *output, int descriptor, struct err
 {
     if (descriptor < 0)
         return fail_writing(error, errno);
-    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* main opens a closed stdout so */
+    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) ==
+        O_RDONLY) { /* main opens /dev/null so if stdout is closed */
         close(descriptor);
         return fail(error, STATUS_FAILED, "cannot write: it is closed, or open for reading only");
     }
-    if (output->spool != NULL) {
+    if (output->spool_folder != NULL) {
         output->copy_to = descriptor;
-        output->file = spool_open(output->spool, error);
+        output->file = spool_open(output->spool_folder, error);
         char *name = output->file == NULL ? NULL
                                           : text_print(error, "%s, collected in a temporary file in %s",
-                                                       output->name, output->spool);
+                                                       output->name, output->spool_folder);
         if (name == NULL)
             return STATUS_FAILED;
         output->name_end = strlen(output->name);
@@ -63,8 +64,8 @@ static enum status open_stream(struct output *output, int descriptor, struct err
     return open_descriptor(output, descriptor, "wb", error);
 }
 
-/* Not realpath(), which refuses a link to a file that does not exist yet. After LINKS_MAX links it
- * returns the next one: opening that fails with ELOOP. */
+/* realpath() would refuse a link to a file that does not exist yet. After LINKS_MAX links the result is still
+ * a link: opening it fails with ELOOP. */
 char *resolve_links(const char *path, struct error *error)
 {
     char *target = copy_text(path, error);
@@ -115,7 +116,7 @@ static enum status inherit_access(int file, const char *path, const struct stat 
 
     const bool has_group = fchown(file, replaced->st_uid, replaced->st_gid) == 0 ||
                            fchown(file, (uid_t)-1, replaced->st_gid) == 0;
-    (void)!fremovexattr(file, ACL); /* a default of the folder */
+    (void)!fremovexattr(file, ACL); /* inherited from the folder's default list */
     /* With an access control list the mode's group bits are the list's mask, not the group's rights. */
     (void)!fchmod(file, has_group && !has_acl ? mode : group_as_others);
 
@@ -152,9 +153,9 @@ static enum status open_path(struct output *output, const char *path, struct err
     if (exists && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
         return fail_writing(error, errno);
 
-    /* Only formats that seek have a spool folder. The others never read the file, and a confined process may
-       have no right to read in the folder, which O_RDWR needs. */
-    const bool reads = output->spool != NULL;
+    /* Only a format that seeks reads the file. Without the need, O_RDWR might fail: a confined process may
+       have no right to read in the folder. */
+    const bool reads = output->spool_folder != NULL;
     int descriptor =
         temporary_create(output->target, reads ? O_RDWR : O_WRONLY, exists ? 0600 : 0666, &output->temporary);
     if (descriptor < 0)
@@ -166,10 +167,11 @@ static enum status open_path(struct output *output, const char *path, struct err
     return open_descriptor(output, descriptor, reads ? "w+b" : "wb", error);
 }
 
-enum status output_open(struct output *output, const char *path, const char *spool, struct error *error)
+enum status output_open(struct output *output, const char *path, const char *spool_folder,
+                        struct error *error)
 {
     const int standard = named_descriptor(path);
-    *output = (struct output){.copy_to = -1, .spool = spool};
+    *output = (struct output){.copy_to = -1, .spool_folder = spool_folder};
     output->name = copy_text(standard == STDOUT_FILENO ? "standard output" : path, error);
     if (output->name == NULL)
         return STATUS_FAILED;
@@ -219,7 +221,7 @@ enum status output_commit(struct output *output, struct error *error)
         status = fail_writing(error, errno);
     if (status == STATUS_OK && copy_to >= 0) {
         output->name[output->name_end] = '\0';
-        status = spool_drain(output->spool, file, copy_to, error);
+        status = spool_drain(output->spool_folder, file, copy_to, error);
     }
 
     /* Close also after an error, and report the first error. Network file systems report many errors on

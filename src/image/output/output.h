@@ -25,17 +25,18 @@ struct output {
     char *target;    /* final path with links resolved, owned; NULL for stdout, devices and pipes */
     char *temporary; /* name in temporary.c's table; NULL for stdout, devices and pipes */
     int copy_to;     /* descriptor to which output_commit copies a spool, owned; -1: no spool */
-    const char *spool;     /* folder of a spool, not owned; NULL: the format does not seek */
-    bool durable;          /* set by the caller: sync to disk before the rename */
-    char buffer[64 << 10]; /* the file's: libjpeg writes 4 KiB at a time */
+    const char *spool_folder; /* folder of a spool, not owned; NULL: the format does not seek */
+    bool durable;             /* set by the caller: sync to disk before the rename */
+    char buffer[64 << 10];    /* the file's: libjpeg writes 4 KiB at a time */
 };
 
 /* Opens an empty output. A temporary file gets owner, permissions and extended attributes of the file that it
- * will replace, as far as allowed; a new file gets 0666 less the umask. If the format seeks, `spool` is the
- * folder in which data for stdout, devices and pipes are collected in a temporary file; otherwise NULL. Fails
- * if `path` is a directory, or its folder cannot be written; then nothing is left, and output_abandon need
- * not be called. */
-enum status output_open(struct output *output, const char *path, const char *spool, struct error *error);
+ * will replace, as far as allowed; a new file gets 0666 less the umask. If the format seeks, `spool_folder`
+ * is the folder in which data for stdout, devices and pipes are collected in a temporary file; otherwise
+ * NULL. Fails if `path` is a directory, or its folder cannot be written; then nothing is left, and
+ * output_abandon need not be called. */
+enum status output_open(struct output *output, const char *path, const char *spool_folder,
+                        struct error *error);
 
 /* Fails like output_open if the file is write-protected, or its folder is missing or cannot be written, but
  * creates nothing. So a wrong path is reported before the work starts. */

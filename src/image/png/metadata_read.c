@@ -260,7 +260,7 @@ static enum status parse_text(struct png_session *session, const png_unknown_chu
     if (text.data != NULL)
         status = add_text(session, &parts, (const char *)text.data, error);
     else if (status == STATUS_OK)
-        metadata_leave_out(session->metadata, "texts that are damaged or too many");
+        metadata_note_left_out(session->metadata, "texts that are damaged or too many");
     free(text.data);
     return status;
 }
@@ -270,7 +270,7 @@ static enum status parse_text(struct png_session *session, const png_unknown_chu
 /* Notes that a chunk is left out, which is no failure. */
 static enum status leave_chunk_out(struct png_session *session, const char *what)
 {
-    metadata_leave_out(session->metadata, what);
+    metadata_note_left_out(session->metadata, what);
     return STATUS_OK;
 }
 
@@ -307,7 +307,7 @@ static enum status parse_icc(struct png_session *session, const png_unknown_chun
     if (chunk->size > name + 2 && chunk->data[name + 1] == 0)
         status = inflate_chunk(session, chunk->data + name + 2, chunk->size - name - 2, &icc);
     if (status == STATUS_OK && (icc.data == NULL || !png_holds_icc(&icc, gray ? 1 : 3)))
-        metadata_leave_out(session->metadata, "the ICC profile, which is damaged or of other colours");
+        metadata_note_left_out(session->metadata, "the ICC profile, which is damaged or of other colours");
     else if (status == STATUS_OK)
         status = metadata_set_blob(&session->metadata->icc, icc.data, png_icc_size(&icc), session->error);
     free(icc.data);
@@ -322,7 +322,7 @@ static enum status parse_exif(struct png_session *session, const png_unknown_chu
         return STATUS_OK;
     if (session->metadata->exif.data != NULL) { /* a raw profile's (add_raw_profile): the chunk replaces it */
         blob_free(&session->metadata->exif);
-        metadata_leave_out(session->metadata, "a second EXIF");
+        metadata_note_left_out(session->metadata, "a second EXIF");
     }
     return metadata_add_exif(session->metadata, chunk->data, chunk->size, session->error);
 }
@@ -352,7 +352,7 @@ static enum status parse_cicp(struct png_session *session, const png_unknown_chu
 static enum status note_animation(struct png_session *session, const png_unknown_chunk *chunk)
 {
     (void)chunk;
-    session->metadata->unread = "the animation";
+    session->reader->unread = "the animation";
     metadata_warn(session->metadata, "is an animation, of which only the still picture is kept");
     return STATUS_OK;
 }
@@ -402,7 +402,7 @@ void png_metadata_note_trailing(struct metadata *trailing, const char *name)
             trailing,
             "has EXIF after its pixels, which is left out; exiftool -tagsfromfile @ -all:all FILE moves it");
     else if (strcmp(name, "fcTL") != 0 && strcmp(name, "fdAT") != 0) /* acTL has warned of the animation */
-        metadata_leave_out(trailing, name);
+        metadata_note_left_out(trailing, name);
 }
 
 /* Parses a chunk, or notes that it is left out. */
@@ -444,7 +444,7 @@ static int on_chunk(png_structp png, png_unknown_chunkp chunk)
     if (png_get_image_width(png, session->info) == 0)
         png_chunk_error(png, "missing IHDR");
     if ((chunk->location & PNG_AFTER_IDAT) != 0)
-        png_metadata_note_trailing(session->trailing, name);
+        png_metadata_note_trailing(&session->reader->trailing, name);
     else if (!damaged && (parse_chunk(session, &known) != STATUS_OK || session->has_error)) {
         session->has_error = true;
         png_error(png, "a chunk");
@@ -452,11 +452,11 @@ static int on_chunk(png_structp png, png_unknown_chunkp chunk)
     return 1;
 }
 
-void png_metadata_register(struct png_session *session, struct metadata *metadata, struct metadata *trailing,
-                           uint64_t memory)
+void png_metadata_register(struct png_session *session, struct reader *reader)
 {
-    session->metadata = metadata;
-    session->trailing = trailing;
+    const uint64_t memory = reader->options.memory;
+    session->reader = reader;
+    session->metadata = &reader->info.metadata;
     session->has_memory_limit = memory > 0 && memory < CHUNKS_SIZE_MAX;
     session->budget = session->has_memory_limit ? (size_t)memory : CHUNKS_SIZE_MAX;
     png_set_chunk_malloc_max(session->png,

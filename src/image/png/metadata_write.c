@@ -120,9 +120,9 @@ static enum status png_write_text(FILE *file, const struct text_entry *entry, st
     struct piece text = {value, strlen(value)};
     if (status == STATUS_OK && entry->compressed)
         status = deflate_piece(&text, &deflated, error);
-    /* Layouts: see split_chunk in metadata_read.c. The compression method, 0, is a literal's NUL. */
+    /* Layouts: see split_chunk in metadata_read.c. Compression method 0 is deflate; tEXt has no method. */
     if (status == STATUS_OK && latin1 != NULL) {
-        const struct piece pieces[] = {piece_with_nul(keyword), {"", entry->compressed ? 1 : 0}, text};
+        const struct piece pieces[] = {piece_with_nul(keyword), {"\0", entry->compressed ? 1 : 0}, text};
         status = write_pieces(file, entry->compressed ? "zTXt" : "tEXt", pieces, 3, error);
     } else if (status == STATUS_OK) {
         const struct piece pieces[] = {piece_with_nul(keyword),
@@ -152,10 +152,10 @@ static bool holds_unit(const struct metadata *metadata)
            fmin(metadata->x_resolution, metadata->y_resolution) >= 1;
 }
 
-void png_leave_out(struct image_info *info)
+void png_note_left_out(struct image_info *info)
 {
     if (info->metadata.resolution_unit == RESOLUTION_PER_METRE && !holds_unit(&info->metadata))
-        metadata_leave_out(&info->metadata, "the resolution but for its ratio");
+        metadata_note_left_out(&info->metadata, "the resolution but for its ratio");
 }
 
 enum status png_metadata_write(FILE *file, const struct image_info *info, struct error *error)

@@ -3,7 +3,7 @@
  *
  *     reading   session.c ─▶ metadata_read.c ──────────▶ pixels.c, filter.c ─▶ reader.c
  *               libpng       chunks before pixels        inflates, unfilters   rows
- *     writing   metadata_write.c; writer.c, filter.c ─▶ IDAT chunks on threads (image/parts.c)
+ *     writing   metadata_write.c; writer.c, filter.c ─▶ IDAT chunks on threads (image/strips.c)
  *
  * Private to src/image/png; the Makefile collects format_png (image/format.h). Each struct belongs to one
  * thread at a time. */
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "image/codec.h"
 #include "image/metadata/metadata.h"
-#include "image/parts.h"
+#include "image/strips.h"
 
 #include <png.h>
 #include <stdbool.h>
@@ -31,8 +31,8 @@ struct png_session {
     png_structp png;
     png_infop info;
     struct error *error;       /* of the current step */
-    struct metadata *metadata; /* filled in from the chunks before the pixels */
-    struct metadata *trailing; /* notes about chunks after the pixels */
+    struct reader *reader;     /* chunks after the pixels are noted in its `trailing` */
+    struct metadata *metadata; /* the reader's, filled in from the chunks before the pixels */
     size_t budget;             /* bytes that further chunks may take when they are inflated */
     bool has_memory_limit;     /* the budget is what --memory-limit leaves, less than the default */
     uint64_t seen;             /* chunk types so far: bits 1 << index in chunk_types of metadata_read.c */
@@ -125,13 +125,13 @@ void png_pixels_close(struct png_pixels *pixels);
 
 /* ---------------- writer.c
  *
- * Encodes a PNG in segments, which are the parts of image/parts.h. Each segment is filtered and deflated
+ * Encodes a PNG in segments, strips of rows (image/strips.h). Each segment is filtered and deflated
  * alone, and becomes an IDAT chunk. */
 
 /* Writes the data as an IDAT chunk, or as several if one cannot hold it. */
 typedef enum status (*png_emit)(void *context, const unsigned char *data, size_t size, struct error *error);
 
-struct png_idat {
+struct png_encoder {
     int level;    /* zlib's */
     int strategy; /* zlib's; with Z_RLE each segment chooses one (choose_strategy) */
     enum png_filter filter;
@@ -147,26 +147,25 @@ struct png_idat {
     uint32_t adler;      /* Adler-32 of the filtered bytes of all emitted segments */
 };
 
-/* Opens the parts that encode the rows. `idat` must stay valid until parts_close. NULL on failure. */
-struct parts *png_idat_open(struct png_idat *idat, struct error *error);
+/* Opens the strips to which rows are written. `encoder` must stay valid until strips_close. NULL on failure.
+ */
+struct strips *png_encoder_open(struct png_encoder *encoder, struct error *error);
 
 extern const unsigned char png_signature[SIGNATURE_SIZE]; /* a file's first bytes */
 
 /* ---------------- reader.c */
 
 /* Member of struct format: see image/format.h. */
-enum status png_examine(FILE *file, struct metadata *notes, struct error *error);
+enum status png_examine(FILE *file, struct metadata *trailing, struct error *error);
 
 extern const struct reader_class png_reader_class;
 
 /* ---------------- metadata_read.c */
 
-/* In a step, before png_read_info: makes libpng pass chunks to metadata_read.c, which fills in `metadata`,
- * and notes in `trailing` the chunks after the pixels. Neither may move until the file is read. `memory`
- * limits the bytes of all chunks after inflating; 0: only the default limit, more than any honest file needs.
- */
-void png_metadata_register(struct png_session *session, struct metadata *metadata, struct metadata *trailing,
-                           uint64_t memory);
+/* In a step, before png_read_info: makes libpng pass chunks to metadata_read.c, which fills in the reader's
+ * metadata, and notes the chunks after the pixels in its `trailing`. options.memory limits the bytes of all
+ * chunks after inflating; 0: only the default limit, more than any honest file needs. */
+void png_metadata_register(struct png_session *session, struct reader *reader);
 
 /* The warning that IDAT inflates to far more than the rows. */
 #define PNG_SURPLUS "has more image data than its header says, which is left out"
@@ -191,7 +190,7 @@ enum status png_metadata_write(FILE *file, const struct image_info *info, struct
 /* Member of struct format: true if the text's key can be a keyword, 1 to 79 characters of Latin-1. */
 bool png_holds_text(const struct text_entry *text);
 
-/* Callback `leave_out` of struct format. */
-void png_leave_out(struct image_info *info);
+/* Callback `note_left_out` of struct format. */
+void png_note_left_out(struct image_info *info);
 
 #endif

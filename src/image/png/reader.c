@@ -37,7 +37,7 @@ static enum status png_read_header(void *context, struct error *error)
     struct png_session *session = &reader->session;
     struct image_info *info = &reader->base.info;
     png_set_sig_bytes(session->png, SIGNATURE_SIZE);
-    png_metadata_register(session, &info->metadata, &reader->base.trailing, reader->base.options.memory);
+    png_metadata_register(session, &reader->base);
     const size_t budget = session->budget;
     png_read_info(session->png, session->info);
 
@@ -141,8 +141,8 @@ static enum status read_interlaced(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* Runs a step that reads rows. If libpng would read more than limit_reading allows, warns if all rows were
- * read, and else fails. */
+/* Runs a step that reads rows. Image data beyond the limit of limit_reading are an error, but only a warning
+ * if all rows were decoded. */
 static enum status run_rows(struct png_reader *reader, png_step step, void *context, struct error *error)
 {
     enum status status = png_session_run(&reader->session, step, context, error);
@@ -221,7 +221,7 @@ static void png_check_trailing_data(struct reader *base)
     }
     if (memcmp(after, png_signature, sizeof after) != 0)
         return;
-    base->trailing.unread = "the picture after the first one";
+    base->unread = "the picture after the first one";
     metadata_warn(&base->trailing, "is followed by another picture, which is left out");
 }
 
@@ -254,7 +254,7 @@ const struct reader_class png_reader_class = {
 
 /* Compares the CRCs of all chunks, while the reader ignores the CRCs of optional chunks after the pixels, and
  * warns of bytes after the last chunk. */
-enum status png_examine(FILE *file, struct metadata *notes, struct error *error)
+enum status png_examine(FILE *file, struct metadata *trailing, struct error *error)
 {
     unsigned char bytes[16 << 10], head[8], sum[4];
     if (png_read_bytes(file, bytes, SIGNATURE_SIZE, error) != STATUS_OK)
@@ -280,6 +280,6 @@ enum status png_examine(FILE *file, struct metadata *notes, struct error *error)
     uint64_t surplus = 0;
     for (size_t more; (more = fread(bytes, 1, sizeof bytes, file)) > 0;)
         surplus += more;
-    format_warn_surplus(notes, surplus);
+    format_warn_surplus(trailing, surplus);
     return STATUS_OK;
 }

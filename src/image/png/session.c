@@ -32,7 +32,7 @@ bool png_session_reserve_budget(struct png_session *session, size_t size)
         session->has_error = true;
         fail_memory(session->error, "its metadata take more than --memory-limit leaves for them; raise it");
     } else
-        metadata_leave_out(session->metadata, "chunks beyond the limit");
+        metadata_note_left_out(session->metadata, "chunks beyond the limit");
     return false;
 }
 
@@ -56,7 +56,7 @@ static void on_warning(png_structp png, png_const_charp text)
         snprintf(what, sizeof what, "the chunk %.4s is damaged and left out", text);
         metadata_warn(session->metadata, what);
     } else if (is_trns)
-        metadata_leave_out(session->metadata, "tRNS");
+        metadata_note_left_out(session->metadata, "tRNS");
     else if (!png_session_reserve_budget(session, SIZE_MAX) && session->has_error)
         png_longjmp(png, 1);
 }

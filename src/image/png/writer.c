@@ -1,6 +1,6 @@
 /* Writes PNGs: rows are filtered and deflated in segments, on several threads.
  *
- *     rows ─▶ segments (image/parts.c) ─▶ threads: filter, deflate ─▶ in order ─▶ IDAT chunks
+ *     rows ─▶ segments (image/strips.c) ─▶ threads: filter, deflate ─▶ in order ─▶ IDAT chunks
  *
  * The segments are sections of one zlib stream: all but the last end at a byte (Z_SYNC_FLUSH). The division
  * depends on the rows alone, so that a file is the same for any number of threads. */
@@ -31,7 +31,7 @@ enum {
 
 /* A segment: rows that are filtered and deflated without waiting for the rows before them. */
 struct segment {
-    struct part part;        /* must be first */
+    struct strip strip;      /* must be first */
     unsigned char *filtered; /* filtered rows, each after the number of its filter */
     z_stream deflate;
     unsigned char *data; /* the deflated rows; NULL: not opened */
@@ -40,35 +40,35 @@ struct segment {
 };
 
 /* Returns the encoder of the segment. */
-static const struct png_idat *segment_idat(const struct segment *segment)
+static const struct png_encoder *segment_encoder(const struct segment *segment)
 {
-    return segment->part.options->context;
+    return segment->strip.options->context;
 }
 
 /* Returns the number of rows of a segment, at least one. */
-static size_t segment_rows(const struct png_idat *idat)
+static size_t segment_rows(const struct png_encoder *encoder)
 {
-    const size_t size = idat->segment_size > 0 ? idat->segment_size : SEGMENT_SIZE;
-    return size > idat->row_size + 1 ? size / (idat->row_size + 1) : 1;
+    const size_t size = encoder->segment_size > 0 ? encoder->segment_size : SEGMENT_SIZE;
+    return size > encoder->row_size + 1 ? size / (encoder->row_size + 1) : 1;
 }
 
 /* Returns the bytes of that many filtered rows. */
-static size_t filtered_size(const struct png_idat *idat, size_t rows)
+static size_t filtered_size(const struct png_encoder *encoder, size_t rows)
 {
-    return rows * (idat->row_size + 1);
+    return rows * (encoder->row_size + 1);
 }
 
 /* Returns an upper bound of a segment's compressed size: fixed Huffman codes take at most 9 bits per byte,
  * and zlib uses them if dynamic codes would be longer. */
-static size_t segment_capacity(const struct png_idat *idat)
+static size_t segment_capacity(const struct png_encoder *encoder)
 {
-    const size_t size = filtered_size(idat, segment_rows(idat));
+    const size_t size = filtered_size(encoder, segment_rows(encoder));
     return ZLIB_HEADER_SIZE + size + size / 8 + 1024 + ADLER_SIZE;
 }
 
-static void close_segment(struct part *part)
+static void close_segment(struct strip *strip)
 {
-    struct segment *segment = (struct segment *)part;
+    struct segment *segment = (struct segment *)strip;
     deflateEnd(&segment->deflate);
     free(segment->filtered);
     free(segment->data);
@@ -78,7 +78,7 @@ static void close_segment(struct part *part)
 static bool deflate_bytes(struct segment *segment, const unsigned char *bytes, size_t size, int flush)
 {
     z_stream *deflater = &segment->deflate;
-    const size_t room = segment_capacity(segment_idat(segment)) - ADLER_SIZE - segment->data_size;
+    const size_t room = segment_capacity(segment_encoder(segment)) - ADLER_SIZE - segment->data_size;
     const uInt offered = room < UINT32_MAX ? (uInt)room : UINT32_MAX;
     deflater->next_in = (Bytef *)bytes; /* zlib does not write there */
     deflater->avail_in = (uInt)size;
@@ -104,20 +104,20 @@ static int choose_strategy(const unsigned char *bytes, size_t size)
 
 /* Filters and deflates a segment, in any thread. The data of all segments and the Adler-32 of all filtered
  * rows form one zlib stream. */
-static enum status compress_segment(struct part *part, struct error *error)
+static enum status compress_segment(struct strip *strip, struct error *error)
 {
-    struct segment *segment = (struct segment *)part;
-    const struct png_idat *idat = segment_idat(segment);
-    size_t size = filtered_size(idat, part->count);
+    struct segment *segment = (struct segment *)strip;
+    const struct png_encoder *encoder = segment_encoder(segment);
+    size_t size = filtered_size(encoder, strip->count);
 
     /* At the first use allocate. Later uses have the same buffers and zlib state. */
     if (segment->data == NULL) {
-        segment->filtered = allocate(filtered_size(idat, segment_rows(idat)), "PNG", error);
-        segment->data = segment->filtered == NULL ? NULL : allocate(segment_capacity(idat), "PNG", error);
+        segment->filtered = allocate(filtered_size(encoder, segment_rows(encoder)), "PNG", error);
+        segment->data = segment->filtered == NULL ? NULL : allocate(segment_capacity(encoder), "PNG", error);
         if (segment->data == NULL)
             return STATUS_FAILED;
-        if (deflateInit2(&segment->deflate, idat->level, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL,
-                         idat->strategy) != Z_OK)
+        if (deflateInit2(&segment->deflate, encoder->level, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL,
+                         encoder->strategy) != Z_OK)
             return fail_memory(error, "out of memory for PNG");
     }
     const unsigned char *bytes = segment->filtered;
@@ -126,76 +126,76 @@ static enum status compress_segment(struct part *part, struct error *error)
 
     /* The first segment begins with a zlib header (RFC 1950): deflate with a window of 32 KiB, a hint at the
      * level, and a check that makes the header a multiple of 31. */
-    if (part->number == 0) {
-        const int hint = idat->level < 2 ? 0 : idat->level < 6 ? 1 : idat->level == 6 ? 2 : 3;
+    if (strip->number == 0) {
+        const int hint = encoder->level < 2 ? 0 : encoder->level < 6 ? 1 : encoder->level == 6 ? 2 : 3;
         const int header = (WINDOW_BITS - 8) << 12 | Z_DEFLATED << 8 | hint << 6;
         png_save_uint_16(segment->data, (unsigned)(header + 31 - header % 31));
         segment->data_size = ZLIB_HEADER_SIZE;
     }
 
     /* Filter and deflate. */
-    for (size_t i = 0; i < part->count; i++) {
-        const unsigned char *above = part->rows + i * idat->row_size - idat->row_size;
-        const struct png_row row = {above + idat->row_size, above, idat->row_size, idat->pixel_size};
-        png_filter_row(idat->filter, &row, segment->filtered + filtered_size(idat, i));
+    for (size_t i = 0; i < strip->count; i++) {
+        const unsigned char *above = strip->rows + i * encoder->row_size - encoder->row_size;
+        const struct png_row row = {above + encoder->row_size, above, encoder->row_size, encoder->pixel_size};
+        png_filter_row(encoder->filter, &row, segment->filtered + filtered_size(encoder, i));
     }
     segment->adler = isal_adler32(1, bytes, size);
     avx_clear_upper();
-    if (idat->strategy == Z_RLE)
-        done = done && deflateParams(&segment->deflate, idat->level, choose_strategy(bytes, size)) == Z_OK;
+    if (encoder->strategy == Z_RLE)
+        done = done && deflateParams(&segment->deflate, encoder->level, choose_strategy(bytes, size)) == Z_OK;
     for (; done && size > DEFLATE_MAX; bytes += DEFLATE_MAX, size -= DEFLATE_MAX)
         done = deflate_bytes(segment, bytes, DEFLATE_MAX, Z_NO_FLUSH);
     /* A flush ends at a whole byte, where the next segment's data can continue. */
-    done = done && deflate_bytes(segment, bytes, size, part->last ? Z_FINISH : Z_SYNC_FLUSH);
+    done = done && deflate_bytes(segment, bytes, size, strip->last ? Z_FINISH : Z_SYNC_FLUSH);
     return done ? STATUS_OK : fail(error, STATUS_FAILED, "cannot encode as PNG: zlib failed");
 }
 
 /* Writes the data of the next segment, and after the last one the Adler-32 of all segments: adler32_combine
  * computes it from the sums of the segments. */
-static enum status emit_segment(void *context, struct part *part, struct error *error)
+static enum status emit_segment(void *context, struct strip *strip, struct error *error)
 {
-    struct png_idat *idat = context;
-    struct segment *segment = (struct segment *)part;
-    idat->adler =
-        (uint32_t)adler32_combine(idat->adler, segment->adler, (z_off_t)filtered_size(idat, part->count));
-    if (part->last) {
-        png_save_uint_32(segment->data + segment->data_size, idat->adler);
+    struct png_encoder *encoder = context;
+    struct segment *segment = (struct segment *)strip;
+    encoder->adler = (uint32_t)adler32_combine(encoder->adler, segment->adler,
+                                               (z_off_t)filtered_size(encoder, strip->count));
+    if (strip->last) {
+        png_save_uint_32(segment->data + segment->data_size, encoder->adler);
         segment->data_size += ADLER_SIZE;
     }
-    return idat->emit(idat->context, segment->data, segment->data_size, error);
+    return encoder->emit(encoder->context, segment->data, segment->data_size, error);
 }
 
 static void swap_row(const void *context, const void *row, unsigned char *to)
 {
-    sample_swap(row, ((const struct png_idat *)context)->row_size, to);
+    sample_swap(row, ((const struct png_encoder *)context)->row_size, to);
 }
 
-static struct parts_options choose_parts(const struct png_idat *idat)
+static struct strips_options choose_strips(const struct png_encoder *encoder)
 {
-    const size_t rows = segment_rows(idat);
-    return (struct parts_options){
-        .row_size = idat->row_size,
-        .height = idat->height,
-        .part_rows = (uint32_t)rows,
+    const size_t rows = segment_rows(encoder);
+    return (struct strips_options){
+        .row_size = encoder->row_size,
+        .height = encoder->height,
+        .strip_rows = (uint32_t)rows,
         .has_row_above = true,
-        .part_size = sizeof(struct segment),
-        .part_memory = (uint64_t)(rows + 1) * idat->row_size + filtered_size(idat, rows) +
-                       segment_capacity(idat) + ZLIB_MEMORY,
-        .memory = idat->memory > 0 && idat->memory < MEMORY_MAX ? idat->memory : MEMORY_MAX,
-        .threads = idat->jobs,
-        .copy = idat->swap ? swap_row : NULL,
+        .strip_size = sizeof(struct segment),
+        .strip_memory = (uint64_t)(rows + 1) * encoder->row_size + filtered_size(encoder, rows) +
+                        segment_capacity(encoder) + ZLIB_MEMORY,
+        .memory = encoder->memory > 0 && encoder->memory < MEMORY_MAX ? encoder->memory : MEMORY_MAX,
+        .threads = encoder->jobs,
+        .copy = encoder->swap ? swap_row : NULL,
         .encode = compress_segment,
         .emit = emit_segment,
         .close = close_segment,
     };
 }
 
-struct parts *png_idat_open(struct png_idat *idat, struct error *error)
+struct strips *png_encoder_open(struct png_encoder *encoder, struct error *error)
 {
-    struct parts_options options = choose_parts(idat);
-    options.context = idat;
-    idat->adler = (uint32_t)adler32_z(0, NULL, 0);
-    return parts_open(&options, error);
+    struct strips_options options = choose_strips(encoder);
+    options.context = encoder;
+    encoder->adler = (uint32_t)adler32_z(0, NULL, 0);
+    return strips_open(&options, error);
 }
 
 /* ---------------------------------------------------------------- the file */
@@ -204,8 +204,8 @@ const unsigned char png_signature[SIGNATURE_SIZE] = {0x89, 'P', 'N', 'G', '\r', 
 
 struct png_writer {
     struct writer base; /* must be first */
-    struct png_idat idat;
-    struct parts *parts; /* receives the rows */
+    struct png_encoder encoder;
+    struct strips *strips; /* receives the rows */
 };
 
 /* Writes the data as IDAT chunks of at most CHUNK_SIZE_MAX bytes. */
@@ -221,28 +221,28 @@ static enum status write_idat(void *context, const unsigned char *data, size_t s
 /* Returns how rows are encoded. Level 0 only stores, so that filters would not help. Level 1 is the default,
  * with a strategy for each segment. Filters do not suit 1-bit samples; zlib's default strategy finds their
  * repetitions. */
-static struct png_idat choose_idat(const struct writer_options *options, const struct image_info *info)
+static struct png_encoder choose_encoder(const struct writer_options *options, const struct image_info *info)
 {
     const int preset = options->bilevel ? BITS_LEVEL : 1;
     const int level = options->compression == COMPRESSION_PRESET_DEFAULT ? preset : options->compression;
-    return (struct png_idat){.level = level,
-                             .strategy = options->bilevel ? Z_DEFAULT_STRATEGY
-                                         : level == 1     ? Z_RLE
-                                                          : Z_FILTERED,
-                             .filter = level == 0 || options->bilevel ? ROW_FILTER_NONE : ROW_FILTER_PAETH,
-                             .row_size = writer_row_size(options, info),
-                             .pixel_size = pixel_size(info),
-                             .height = info->height,
-                             .swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16,
-                             .jobs = options->jobs,
-                             .memory = options->memory};
+    return (struct png_encoder){.level = level,
+                                .strategy = options->bilevel ? Z_DEFAULT_STRATEGY
+                                            : level == 1     ? Z_RLE
+                                                             : Z_FILTERED,
+                                .filter = level == 0 || options->bilevel ? ROW_FILTER_NONE : ROW_FILTER_PAETH,
+                                .row_size = writer_row_size(options, info),
+                                .pixel_size = pixel_size(info),
+                                .height = info->height,
+                                .swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16,
+                                .jobs = options->jobs,
+                                .memory = options->memory};
 }
 
 static uint64_t png_memory(const struct writer_options *options, const struct image_info *info)
 {
-    const struct png_idat chosen = choose_idat(options, info);
-    const struct parts_options parts = choose_parts(&chosen);
-    return parts_memory(&parts);
+    const struct png_encoder chosen = choose_encoder(options, info);
+    const struct strips_options strips = choose_strips(&chosen);
+    return strips_memory(&strips);
 }
 
 static enum status png_begin_page(struct writer *base, const struct image_info *info, struct error *error)
@@ -262,28 +262,28 @@ static enum status png_begin_page(struct writer *base, const struct image_info *
     if (png_chunk_write(file, "IHDR", header, sizeof header, error) != STATUS_OK ||
         png_metadata_write(file, info, error) != STATUS_OK)
         return STATUS_FAILED;
-    writer->idat = choose_idat(&base->options, info);
-    writer->idat.emit = write_idat;
-    writer->idat.context = file;
-    writer->parts = png_idat_open(&writer->idat, error);
-    return writer->parts == NULL ? STATUS_FAILED : STATUS_OK;
+    writer->encoder = choose_encoder(&base->options, info);
+    writer->encoder.emit = write_idat;
+    writer->encoder.context = file;
+    writer->strips = png_encoder_open(&writer->encoder, error);
+    return writer->strips == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
 static enum status png_put_rows(struct writer *base, const void *data, size_t pitch, uint32_t count,
                                 struct error *error)
 {
-    return parts_write(((struct png_writer *)base)->parts, data, pitch, count, error);
+    return strips_write(((struct png_writer *)base)->strips, data, pitch, count, error);
 }
 
 static enum status png_end_page(struct writer *base, struct error *error)
 {
-    enum status status = parts_finish(((struct png_writer *)base)->parts, error);
+    enum status status = strips_finish(((struct png_writer *)base)->strips, error);
     return status == STATUS_OK ? png_chunk_write(base->output.file, "IEND", "", 0, error) : status;
 }
 
 static void close_writer(struct writer *base)
 {
-    parts_close(((struct png_writer *)base)->parts);
+    strips_close(((struct png_writer *)base)->strips);
 }
 
 static const struct writer_class writer_class = {
@@ -315,7 +315,7 @@ const struct format format_png = {
     .examine = png_examine,
     .holds_text = png_holds_text,
     .holds_icc = png_holds_icc,
-    .leave_out = png_leave_out,
+    .note_left_out = png_note_left_out,
     .reader = &png_reader_class,
     .writer = &writer_class,
 };

@@ -100,7 +100,7 @@ bool tiff_row_rounds(const struct tiff_layout *layout, const unsigned char *row)
             rounds |= wide == wide && (float)wide != wide; /* NaN does not round */
         }
     } else if (layout->bits == 32 && layout->format != SAMPLEFORMAT_IEEEFP) {
-        /* The largest value does not round: it is full scale, and is written as full scale again. */
+        /* The largest value does not count: it is full scale, which is written as full scale again. */
         for (size_t i = 0; i < count; i++) {
             uint32_t bits;
             memcpy(&bits, row + i * sizeof bits, sizeof bits);

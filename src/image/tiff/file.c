@@ -373,7 +373,7 @@ enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *v
     if (!ifd_find(&ifd, tag, &entry) || entry.size != entry.count || entry.size == 0)
         return STATUS_OK;
     if (entry.size > most) {
-        metadata_leave_out(metadata, tiff_file_tag_name(file, tag));
+        metadata_note_left_out(metadata, tiff_file_tag_name(file, tag));
         return STATUS_OK;
     }
     unsigned char *data = allocate_zeroed((size_t)entry.size + 1, 1, "TIFF tags", error);

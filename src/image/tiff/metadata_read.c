@@ -254,7 +254,7 @@ static enum status read_extras(struct tiff_file *file, struct metadata *metadata
             field != NULL && (entry.tag == TIFFTAG_RICHTIFFIPTC || entry.type == field->field_type ||
                               (entry.type == TIFF_UNDEFINED && field->field_type == TIFF_BYTE));
         if ((field == NULL && !is_known(entry.tag)) || (readable && field != NULL && entry.size > most))
-            metadata_leave_out(metadata, tiff_file_tag_name(file, entry.tag));
+            metadata_note_left_out(metadata, tiff_file_tag_name(file, entry.tag));
         else if (!readable) { /* such as a value after the end of a file that was cut off */
             char text[80];
             snprintf(text, sizeof text, "its %.40s is damaged and left out",
@@ -265,7 +265,7 @@ static enum status read_extras(struct tiff_file *file, struct metadata *metadata
     }
     /* ImageJ's tag consists of bytes, but contains UTF-16 and numbers in the input's byte order. */
     if (ifd.swapped && metadata_tag(metadata, TAG_IMAGEJ) != NULL) {
-        metadata_leave_out(metadata, "ImageJ's metadata");
+        metadata_note_left_out(metadata, "ImageJ's metadata");
         metadata_remove_tag(metadata, TAG_IMAGEJ);
         metadata_remove_tag(metadata, TAG_IMAGEJ_COUNTS);
     }

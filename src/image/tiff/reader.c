@@ -263,18 +263,18 @@ static void note_other_pictures(struct tiff_reader *reader, struct metadata *met
         if (non_page_type(&sub) != 0 || ifd_entry_count(&sub) == 0)
             continue;
         metadata_warn(metadata, "has further pictures in SubIFDs, which are left out");
-        reader->base.trailing.unread = "the pictures in SubIFDs"; /* also of earlier pages */
+        reader->base.unread = "the pictures in SubIFDs"; /* also of earlier pages */
     }
     if (has_layers(&ifd)) {
         metadata_warn(metadata, "has layers, which are left out");
-        reader->base.trailing.unread = "the layers";
+        reader->base.unread = "the layers";
     }
     if ((types & FILETYPE_MASK) != 0) {
         metadata_warn(metadata, "has a mask of transparency, which is left out");
-        reader->base.trailing.unread = "the mask of transparency";
+        reader->base.unread = "the mask of transparency";
     }
     if ((types & FILETYPE_REDUCEDIMAGE) != 0)
-        metadata_leave_out(metadata, "smaller copies");
+        metadata_note_left_out(metadata, "smaller copies");
 }
 
 /* Opens a page, counted from 1: reads its layout and metadata, and opens its decoders. */

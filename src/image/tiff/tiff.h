@@ -4,7 +4,7 @@
  *     reading   file.c ─▶ layout.c ─▶ rows.c, inflate.c ─▶ convert.c ─▶ reader.c
  *               libtiff   tags        strips, threads      types        pages, rows
  *               file.c ─▶ image/ifd.c ─▶ metadata_read.c
- *     writing   writer.c, metadata_write.c ─▶ strips on threads (image/parts.c) ─▶ file.c
+ *     writing   writer.c, metadata_write.c ─▶ strips on threads (image/strips.c) ─▶ file.c
  *
  * Private to src/image/tiff; the Makefile collects format_tiff (image/format.h). Each struct belongs to one
  * thread at a time; threads that decode strips have a libtiff handle each. Functions that return a status
@@ -16,7 +16,7 @@
 #include "image/codec.h"
 #include "image/format.h"
 #include "image/ifd.h"
-#include "image/parts.h"
+#include "image/strips.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Writes TIFFs page by page, in strips:
  *
- *     rows ─▶ strips (image/parts.c) ─▶ threads: compressed into a TIFF in memory ─┐
+ *     rows ─▶ strips (image/strips.c) ─▶ threads: compressed into a TIFF in memory ─┐
  *     file ◀─ TIFFWriteRawStrip ◀─ strips in their order ◀─ bytes of the strip ◀───┘
  *
  * A libtiff handle compresses on one thread, so each strip has its own handle, on a file in memory. Only the
@@ -34,10 +34,10 @@ static const uint64_t LARGEST_CLASSIC_FILE = (uint64_t)3900 << 20;
 struct tiff_writer {
     struct writer base; /* must be first */
     struct tiff_file file;
-    uint32_t page;        /* number of the current page, from 0 */
-    bool pending;         /* the page's pixels are written, its directory is not */
-    bool split_stack;     /* each image gets a gap after its first strip (emit_strip) */
-    struct parts *strips; /* receives the page's rows; NULL between pages */
+    uint32_t page;         /* number of the current page, from 0 */
+    bool pending;          /* the page's pixels are written, its directory is not */
+    bool split_stack;      /* each image gets a gap after its first strip (emit_strip) */
+    struct strips *strips; /* receives the page's rows; NULL between pages */
 };
 
 /* Writes the directory of the last page, if it is pending. `numbered`: the file has several pages. */
@@ -164,62 +164,63 @@ static enum status strip_not_written(const struct tiff_writer *writer, size_t si
     return tiff_file_fail_writing(&writer->file, error);
 }
 
-/* A strip of the page; image/parts.h reuses it for later strips. */
-struct strip {
-    struct part part; /* must be first */
+/* A strip of the page; image/strips.h reuses it for later strips. */
+struct encoded_strip {
+    struct strip strip; /* must be first */
     struct tiff_file file;
     struct tiff_memory memory; /* a TIFF: header and compressed strip. No bytes: the strip is uncompressed */
 };
 
 /* Compresses a strip into a TIFF in memory, in any thread. */
-static enum status encode_strip(struct part *part, struct error *error)
+static enum status encode_strip(struct strip *strip, struct error *error)
 {
-    struct strip *strip = (struct strip *)part;
-    const struct tiff_writer *writer = part->options->context;
-    const tmsize_t size = (tmsize_t)(part->count * part->options->row_size);
-    enum status status = tiff_file_open_memory(&strip->file, &strip->memory, "w8", error);
+    struct encoded_strip *encoded = (struct encoded_strip *)strip;
+    const struct tiff_writer *writer = strip->options->context;
+    const tmsize_t size = (tmsize_t)(strip->count * strip->options->row_size);
+    enum status status = tiff_file_open_memory(&encoded->file, &encoded->memory, "w8", error);
 
     if (status != STATUS_OK)
         return status;
     /* The page's tags, but the height of the strip. */
     struct image_info info = writer->base.info;
-    info.height = part->count;
+    info.height = strip->count;
     info.page_name = NULL;
-    set_layout(strip->file.tiff, &writer->base.options, &info, part->count);
-    set_compression(strip->file.tiff, &writer->base.options, &info);
-    if (TIFFWriteEncodedStrip(strip->file.tiff, 0, part->rows, size) != size ||
-        strip->file.message[0] != '\0')
-        status = tiff_file_fail_writing(&strip->file, error);
-    tiff_file_abandon(&strip->file); /* writes no directory */
+    set_layout(encoded->file.tiff, &writer->base.options, &info, strip->count);
+    set_compression(encoded->file.tiff, &writer->base.options, &info);
+    if (TIFFWriteEncodedStrip(encoded->file.tiff, 0, strip->rows, size) != size ||
+        encoded->file.message[0] != '\0')
+        status = tiff_file_fail_writing(&encoded->file, error);
+    tiff_file_abandon(&encoded->file); /* writes no directory */
     return status;
 }
 
-static void close_strip(struct part *part)
+static void close_strip(struct strip *strip)
 {
-    free(((struct strip *)part)->memory.bytes);
+    free(((struct encoded_strip *)strip)->memory.bytes);
 }
 
-static enum status emit_strip(void *context, struct part *part, struct error *error)
+static enum status emit_strip(void *context, struct strip *strip, struct error *error)
 {
     struct tiff_writer *writer = context;
-    const struct strip *strip = (struct strip *)part;
-    const bool is_uncompressed = strip->memory.bytes == NULL;
-    unsigned char *data = is_uncompressed ? part->rows : strip->memory.bytes + HEADER_SIZE;
+    const struct encoded_strip *encoded = (struct encoded_strip *)strip;
+    const bool is_uncompressed = encoded->memory.bytes == NULL;
+    unsigned char *data = is_uncompressed ? strip->rows : encoded->memory.bytes + HEADER_SIZE;
     const size_t size =
-        is_uncompressed ? part->count * part->options->row_size : (size_t)strip->file.size - HEADER_SIZE;
+        is_uncompressed ? strip->count * strip->options->row_size : (size_t)encoded->file.size - HEADER_SIZE;
 
     /* If the first image of a stack that ImageJ or tifffile described is contiguous, tifffile reads the whole
        stack as contiguous. A gap after the first strip prevents that. */
-    if (writer->split_stack && part->number == 1 &&
+    if (writer->split_stack && strip->number == 1 &&
         !tiff_file_write_at(&writer->file, writer->file.size, "\0", 2))
         return strip_not_written(writer, size, error);
-    if (TIFFWriteRawStrip(writer->file.tiff, part->number, data, (tmsize_t)size) != (tmsize_t)size)
+    if (TIFFWriteRawStrip(writer->file.tiff, strip->number, data, (tmsize_t)size) != (tmsize_t)size)
         return strip_not_written(writer, size, error);
     return STATUS_OK;
 }
 
 /* Returns the division of a page into strips, and the functions that process them. */
-static struct parts_options strip_options(const struct writer_options *options, const struct image_info *info)
+static struct strips_options strip_options(const struct writer_options *options,
+                                           const struct image_info *info)
 {
     const uint16_t compression = choose_compression(options, info->compression);
     const bool is_uncompressed = compression == COMPRESSION_NONE;
@@ -231,13 +232,13 @@ static struct parts_options strip_options(const struct writer_options *options, 
     const uint32_t height = rows == 0 ? 1 : rows < info->height ? (uint32_t)rows : info->height;
     const uint64_t size = (uint64_t)row * height;
 
-    return (struct parts_options){
+    return (struct strips_options){
         .row_size = row,
         .height = info->height,
-        .part_rows = height,
-        .part_size = sizeof(struct strip),
+        .strip_rows = height,
+        .strip_size = sizeof(struct encoded_strip),
         /* Compressed: the rows, the file in memory (which grows by half), and libtiff's buffer for it. */
-        .part_memory = is_uncompressed ? size : 7 * size / 2,
+        .strip_memory = is_uncompressed ? size : 7 * size / 2,
         .memory = options->memory,
         /* LZMA takes a hundred times the memory of other codecs. */
         .threads = is_uncompressed || compression == COMPRESSION_LZMA ? 1 : options->jobs,
@@ -250,9 +251,9 @@ static struct parts_options strip_options(const struct writer_options *options, 
 static uint64_t tiff_memory(const struct writer_options *options, const struct image_info *info)
 {
     const uint16_t compression = choose_compression(options, info->compression);
-    const struct parts_options strips = strip_options(options, info);
+    const struct strips_options strips = strip_options(options, info);
 
-    return parts_memory(&strips) + (compression == COMPRESSION_LZMA ? LZMA_MEMORY : 0);
+    return strips_memory(&strips) + (compression == COMPRESSION_LZMA ? LZMA_MEMORY : 0);
 }
 
 static enum status tiff_begin_page(struct writer *base, const struct image_info *info, struct error *error)
@@ -268,20 +269,20 @@ static enum status tiff_begin_page(struct writer *base, const struct image_info 
         return STATUS_FAILED;
 
     /* Strips. An image of an uncompressed stack has at least two, for the gap (emit_strip). */
-    struct parts_options strips = strip_options(&base->options, info);
+    struct strips_options strips = strip_options(&base->options, info);
     if (writer->page == 0)
         writer->split_stack = strips.encode == NULL && description_is_stack(&info->metadata) &&
                               expected > (uint64_t)row_size(info) * info->height;
-    if (writer->split_stack && strips.part_rows == info->height)
-        strips.part_rows = (info->height + 1) / 2;
+    if (writer->split_stack && strips.strip_rows == info->height)
+        strips.strip_rows = (info->height + 1) / 2;
     strips.context = writer;
-    writer->strips = parts_open(&strips, error);
+    writer->strips = strips_open(&strips, error);
     if (writer->strips == NULL)
         return STATUS_FAILED;
 
     /* Tags are set before the pixels are written, as the caller may free the metadata meanwhile. encode_strip
        sets the same ones. */
-    set_layout(writer->file.tiff, &base->options, info, strips.part_rows);
+    set_layout(writer->file.tiff, &base->options, info, strips.strip_rows);
     set_compression(writer->file.tiff, &base->options, info);
     if (writer->file.message[0] != '\0')
         return tiff_file_fail_writing(&writer->file, error);
@@ -291,16 +292,16 @@ static enum status tiff_begin_page(struct writer *base, const struct image_info 
 static enum status tiff_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                               struct error *error)
 {
-    return parts_write(((struct tiff_writer *)base)->strips, rows, pitch, count, error);
+    return strips_write(((struct tiff_writer *)base)->strips, rows, pitch, count, error);
 }
 
 /* Writes all strips, and leaves the directory pending. */
 static enum status tiff_end_page(struct writer *base, struct error *error)
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
-    enum status status = parts_finish(writer->strips, error);
+    enum status status = strips_finish(writer->strips, error);
 
-    parts_close(writer->strips);
+    strips_close(writer->strips);
     writer->strips = NULL;
     writer->pending = status == STATUS_OK;
     return status;
@@ -321,7 +322,7 @@ static void tiff_close_writer(struct writer *base)
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
 
-    parts_close(writer->strips);
+    strips_close(writer->strips);
     tiff_file_abandon(&writer->file);
 }
 
@@ -351,12 +352,12 @@ static bool tiff_recognise(const unsigned char *head, size_t size)
 }
 
 /* TIFF has a tag for cHRM's chromaticities, but none for gAMA. */
-static void tiff_leave_out(struct image_info *info)
+static void tiff_note_left_out(struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;
-    metadata_leave_out_languages(metadata);
+    metadata_note_languages(metadata);
     if (metadata->gamma > 0 && !metadata->srgb)
-        metadata_leave_out(metadata, "gAMA");
+        metadata_note_left_out(metadata, "gAMA");
     exif_to_page(metadata);
 }
 
@@ -374,7 +375,7 @@ const struct format format_tiff = {
               .texts = true,
               .tags = true},
     .recognise = tiff_recognise,
-    .leave_out = tiff_leave_out,
+    .note_left_out = tiff_note_left_out,
     .reader = &tiff_reader_class,
     .writer = &tiff_writer_class,
 };

@@ -90,9 +90,8 @@ static enum status webp_open(struct reader *base, struct error *error)
         frame->has_alpha || (uint32_t)frame->width < info->width || (uint32_t)frame->height < info->height;
     info->channels = 3 + info->alpha; /* WebP has no gray */
     info->type = SAMPLE_UINT8;
-    info->metadata.unread =
-        WebPDemuxGetI(reader->demuxer, WEBP_FF_FRAME_COUNT) > 1 ? "the other frames" : NULL;
-    if (info->metadata.unread)
+    base->unread = WebPDemuxGetI(reader->demuxer, WEBP_FF_FRAME_COUNT) > 1 ? "the other frames" : NULL;
+    if (base->unread != NULL)
         metadata_warn(&info->metadata, "is an animation, of which only the first frame is read");
     /* For lossless pictures and alpha, libwebp also keeps the pixels as words of 4 bytes. */
     base->memory = reader->size + row_size(info) * info->height * (info->alpha || info->lossless ? 3 : 1);
@@ -378,23 +377,23 @@ static bool webp_holds_text(const struct text_entry *text)
     return text->item == NULL && strcmp(text->key, XMP_KEY) == 0;
 }
 
-static void webp_leave_out(struct image_info *info)
+static void webp_note_left_out(struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;
     double x, y;
     int unit;
     if (metadata->resolution_unit != RESOLUTION_ABSENT && !exif_resolution(&metadata->exif, &x, &y, &unit))
-        metadata_leave_out(metadata, "the resolution");
+        metadata_note_left_out(metadata, "the resolution");
 }
 
 /* Compares the file's size with the size in the RIFF header. */
-static enum status webp_examine(FILE *file, struct metadata *notes, struct error *error)
+static enum status webp_examine(FILE *file, struct metadata *trailing, struct error *error)
 {
     unsigned char head[8];
     if (fread(head, 1, sizeof head, file) != sizeof head || fseeko(file, 0, SEEK_END) != 0)
         return fail_reading(error);
     const uint64_t expected = riff_size(head), actual = (uint64_t)ftello(file);
-    format_warn_surplus(notes, actual > expected ? actual - expected : 0);
+    format_warn_surplus(trailing, actual > expected ? actual - expected : 0);
     return STATUS_OK;
 }
 
@@ -410,7 +409,7 @@ const struct format format_webp = {
     .examine = webp_examine,
     .holds_text = webp_holds_text,
     .holds_icc = webp_holds_icc,
-    .leave_out = webp_leave_out,
+    .note_left_out = webp_note_left_out,
     .transform = webp_transform,
     .reader = &webp_reader_class,
     .writer = &webp_writer_class,
