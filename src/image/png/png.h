@@ -1,8 +1,8 @@
 /* PNG, ISO/IEC 15948: gray and RGB, with or without alpha, 8 and 16 bit, and 1-bit gray. Palettes and samples
  * of fewer bits are expanded when they are read.
  *
- *     reading   session.c ─▶ metadata_read.c ──────────▶ pixels.c, filter.c ─▶ reader.c
- *               libpng       chunks before pixels        inflates, unfilters   rows
+ *     reading   reader.c ─▶ metadata_read.c ───────────▶ pixels.c, filter.c ─▶ reader.c
+ *               libpng      chunks before pixels         inflates, unfilters   rows
  *     writing   metadata_write.c; writer.c, filter.c ─▶ IDAT chunks on threads (image/strips.c)
  *
  * Private to src/image/png; the Makefile collects format_png (image/format.h). Each struct belongs to one
@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <zlib.h>
 
-/* ---------------- session.c
+/* ---------------- reader.c
  *
  * Runs libpng in steps that return a status; no other file calls longjmp. libpng parses IHDR and tRNS, and
  * decodes pixels that need conversion; it passes all other chunks, also PLTE, to metadata_read.c. */
@@ -45,20 +45,14 @@ struct png_session {
     unsigned char last_header[8];
 };
 
-/* Opens a session, which must not move afterwards. Call png_session_close also after a failure. */
-enum status png_session_open(struct png_session *session, FILE *file, struct error *error);
-
-/* Frees libpng's structs, not the file. A zeroed session is allowed. */
-void png_session_close(struct png_session *session);
-
 /* Subtracts `size` from the budget. If `size` is more, returns false, and either notes in the metadata that
  * chunks are left out or, if --memory-limit is the reason, fills in the error and sets has_error. */
 bool png_session_reserve_budget(struct png_session *session, size_t size);
 
-/* Runs a step and returns its status. Every call of libpng that can fail belongs in a step. If libpng fails,
- * the step does not return: its local variables must not be the only pointers to allocated memory. */
-typedef enum status (*png_step)(void *context, struct error *error);
-enum status png_session_run(struct png_session *session, png_step step, void *context, struct error *error);
+/* Member of struct format: see image/format.h. */
+enum status png_examine(FILE *file, struct metadata *trailing, struct error *error);
+
+extern const struct reader_class png_reader_class;
 
 /* ---------------- filter.c
  *
@@ -152,13 +146,6 @@ struct png_encoder {
 struct strips *png_encoder_open(struct png_encoder *encoder, struct error *error);
 
 extern const unsigned char png_signature[SIGNATURE_SIZE]; /* a file's first bytes */
-
-/* ---------------- reader.c */
-
-/* Member of struct format: see image/format.h. */
-enum status png_examine(FILE *file, struct metadata *trailing, struct error *error);
-
-extern const struct reader_class png_reader_class;
 
 /* ---------------- metadata_read.c */
 

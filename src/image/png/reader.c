@@ -1,17 +1,146 @@
 /* Reads PNGs. libpng reads the chunks before the pixels. pixels.c decodes the pixels, but libpng decodes
  * pixels that need conversion or are interlaced.
  *
+ * libpng reports an error by a callback that must not return. So it runs in steps: the callback leaves the
+ * step by longjmp, and png_session_run returns STATUS_FAILED. As the local variables of the step are lost, a
+ * step stores the memory that it allocates in structs that are freed later.
+ *
  * An interlaced image is decoded whole before its first row is returned. Chunks after the pixels are checked,
  * but not parsed: they are reported as left out. */
 #include "base/sums.h"
 #include "image/png/png.h"
 
+#include <ctype.h>
 #include <endian.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---------------------------------------------------------------- libpng in steps */
+
+/* Fills in the error, unless a callback has done so, and leaves libpng. */
+static _Noreturn void on_error(png_structp png, png_const_charp text)
+{
+    struct png_session *session = png_get_error_ptr(png);
+    if (session->out_of_memory)
+        fail_memory(session->error, "out of memory for PNG");
+    else if (!session->has_error)
+        fail(session->error, STATUS_FAILED, "damaged PNG: %s", text);
+    png_longjmp(png, 1);
+}
+
+bool png_session_reserve_budget(struct png_session *session, size_t size)
+{
+    if (size <= session->budget) {
+        session->budget -= size;
+        return true;
+    }
+    if (session->has_memory_limit) {
+        session->has_error = true;
+        fail_memory(session->error, "its metadata take more than --memory-limit leaves for them; raise it");
+    } else
+        metadata_note_left_out(session->metadata, "chunks beyond the limit");
+    return false;
+}
+
+/* Handles libpng's warnings about an optional chunk, which begin with the chunk's name. libpng leaves the
+ * chunk out:
+ *
+ *     the CRC is wrong                    warn; for tRNS fail, as the picture looks different without it
+ *     tRNS does not fit the picture       note that it is left out
+ *     the chunk is too long               as png_session_reserve_budget does */
+static void on_warning(png_structp png, png_const_charp text)
+{
+    struct png_session *session = png_get_error_ptr(png);
+    const bool is_trns = strncmp(text, "tRNS", 4) == 0;
+    if (strlen(text) < 5 || text[4] != ':' || !islower((unsigned char)text[0]))
+        return;
+    session->has_wrong_crc = strcmp(text + 4, ": CRC error") == 0;
+    if (session->has_wrong_crc && is_trns)
+        on_error(png, text);
+    if (session->has_wrong_crc) {
+        char what[64];
+        snprintf(what, sizeof what, "the chunk %.4s is damaged and left out", text);
+        metadata_warn(session->metadata, what);
+    } else if (is_trns)
+        metadata_note_left_out(session->metadata, "tRNS");
+    else if (!png_session_reserve_budget(session, SIZE_MAX) && session->has_error)
+        png_longjmp(png, 1);
+}
+
+/* Allocates for libpng, which skips a chunk if this fails: png_session_run makes that an error. */
+static png_voidp on_allocate(png_structp png, png_alloc_size_t size)
+{
+    struct png_session *session = png_get_mem_ptr(png);
+    void *memory = malloc(size);
+    session->out_of_memory = session->out_of_memory || memory == NULL;
+    return memory;
+}
+
+static void on_free(png_structp png, png_voidp memory)
+{
+    (void)png;
+    free(memory);
+}
+
+/* Reads for libpng. Keeps a copy of the last read of eight bytes: libpng reads chunk headers at once. */
+static void on_read(png_structp png, png_bytep data, size_t size)
+{
+    FILE *file = png_get_io_ptr(png);
+    struct png_session *session = png_get_error_ptr(png);
+    session->is_beyond_limit = size > session->read_limit;
+    if (session->is_beyond_limit)
+        png_longjmp(png, 1);
+    session->read_limit -= size;
+    if (fread(data, 1, size, file) == size) {
+        if (size == sizeof session->last_header)
+            memcpy(session->last_header, data, size);
+        return;
+    }
+    if (ferror(file)) {
+        fail_reading(session->error);
+        png_longjmp(png, 1);
+    }
+    png_error(png, "the file ends too early");
+}
+
+/* Opens a session, which must not move afterwards. Call png_session_close also after a failure. */
+static enum status png_session_open(struct png_session *session, FILE *file, struct error *error)
+{
+    *session = (struct png_session){.error = error, .read_limit = SIZE_MAX};
+    session->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, session, on_error, on_warning, session,
+                                            on_allocate, on_free);
+    if (session->png != NULL)
+        session->info = png_create_info_struct(session->png);
+    if (session->info == NULL)
+        return fail_memory(error, "out of memory for PNG");
+    /* libpng would refuse more than a million pixels a row. The reader checks the number of pixels. */
+    png_set_user_limits(session->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    png_set_benign_errors(session->png, 1);
+    png_set_read_fn(session->png, file, on_read);
+    png_set_crc_action(session->png, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
+    return STATUS_OK;
+}
+
+/* Runs a step and returns its status. Every call of libpng that can fail belongs in a step. */
+typedef enum status (*png_step)(void *context, struct error *error);
+
+static enum status png_session_run(struct png_session *session, png_step step, void *context,
+                                   struct error *error)
+{
+    session->error = error;
+    if (setjmp(png_jmpbuf(session->png)) != 0)
+        return STATUS_FAILED;
+    enum status status = step(context, error);
+    if (status == STATUS_OK && session->out_of_memory)
+        return fail_memory(error, "out of memory for PNG");
+    return status;
+}
+
+/* ---------------------------------------------------------------- the reader */
 
 enum {
     ROW_BUFFERS = 2, /* the next row, filtered, and the one above */
@@ -73,82 +202,54 @@ static enum status png_read_header(void *context, struct error *error)
     return reader->pixels == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
-/* In a step, before the first row: makes libpng allocate its rows. */
-static void begin_rows(struct png_reader *reader)
-{
-    struct png_session *session = &reader->session;
-    png_read_update_info(session->png, session->info);
-    if (png_get_rowbytes(session->png, session->info) != row_size(&reader->base.info))
-        png_error(session->png, "rows of an unexpected size");
-}
-
-/* Arguments of the steps that read rows. */
+/* Arguments of decode_rows: rows to decode, or the whole image if it is interlaced. */
 struct row_request {
     struct png_reader *reader;
     unsigned char *data; /* of the first row */
     size_t pitch;        /* bytes from row to row */
+    uint32_t first;      /* number of the first row */
     uint32_t count;      /* rows */
 };
 
-/* Call before the last `rows` rows. Limits the bytes that libpng may read: after the last row it would
- * otherwise inflate any amount of surplus image data. Compressed rows are hardly larger than rows, unless
- * chunks are absurdly small. */
-static void limit_reading(struct png_reader *reader, size_t rows)
+/* Step of png_session_run: decodes rows, and after the last one reads the rest of the file, as a file that
+ * ends early is damaged, too. */
+static enum status decode_rows(void *context, struct error *error)
 {
     enum { SLACK = 64 << 10 };
-    reader->session.read_limit = SLACK + 2 * rows * row_size(&reader->base.info);
-}
-
-/* Reads the rest of the file, as a file that ends early is damaged, too. */
-static void read_end(struct png_reader *reader)
-{
-    reader->session.read_limit = SIZE_MAX;
-    png_read_end(reader->session.png, reader->session.info);
-}
-
-/* Step of png_session_run: reads the next rows, and after the last one the rest of the file. */
-static enum status png_read_rows_step(void *context, struct error *error)
-{
-    (void)error;
     const struct row_request *rows = context;
-    struct png_reader *reader = rows->reader;
-    if (reader->next_row == 0)
-        begin_rows(reader);
-    for (uint32_t i = 0; i < rows->count; i++) {
-        if (++reader->next_row == reader->base.info.height)
-            limit_reading(reader, 1);
-        png_read_row(reader->session.png, rows->data + i * rows->pitch, NULL);
-    }
-    if (reader->next_row == reader->base.info.height)
-        read_end(reader);
-    return STATUS_OK;
-}
-
-/* Step of png_session_run: reads all rows of an interlaced image, and the rest of the file. */
-static enum status read_interlaced(void *context, struct error *error)
-{
+    struct png_session *session = &rows->reader->session;
+    const size_t size = row_size(&rows->reader->base.info);
+    const uint32_t height = rows->reader->base.info.height, end = rows->first + rows->count;
+    const int passes = rows->reader->interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1;
     (void)error;
-    struct png_reader *reader = context;
-    size_t size = row_size(&reader->base.info);
-    begin_rows(reader);
-    for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++) {
-        if (pass == PNG_INTERLACE_ADAM7_PASSES - 1)
-            limit_reading(reader, reader->base.info.height);
-        for (uint32_t y = 0; y < reader->base.info.height; y++)
-            png_read_row(reader->session.png, reader->whole + y * size, NULL);
+    if (rows->first == 0) /* makes libpng allocate its rows */
+        png_read_update_info(session->png, session->info);
+    if (png_get_rowbytes(session->png, session->info) != size)
+        png_error(session->png, "rows of an unexpected size");
+    for (int pass = 0; pass < passes; pass++)
+        for (uint32_t y = rows->first; y < end; y++) {
+            /* Limit the bytes that libpng may read: after the last row it would otherwise inflate any amount
+             * of surplus image data. A compressed row is hardly larger than a row, unless chunks are absurdly
+             * small. */
+            if (pass == passes - 1 && y == height - 1)
+                session->read_limit = SLACK + 2 * size;
+            png_read_row(session->png, rows->data + (y - rows->first) * rows->pitch, NULL);
+        }
+    if (end == height) {
+        session->read_limit = SIZE_MAX;
+        png_read_end(session->png, session->info);
     }
-    read_end(reader);
     return STATUS_OK;
 }
 
-/* Runs a step that reads rows. Image data beyond the limit of limit_reading are an error, but only a warning
- * if all rows were decoded. */
-static enum status run_rows(struct png_reader *reader, png_step step, void *context, struct error *error)
+/* Runs decode_rows. Image data beyond its limit are an error, but only a warning if all rows were decoded. */
+static enum status run_decode_rows(struct row_request *rows, struct error *error)
 {
-    enum status status = png_session_run(&reader->session, step, context, error);
+    struct png_reader *reader = rows->reader;
+    png_structp png = reader->session.png;
+    enum status status = png_session_run(&reader->session, decode_rows, rows, error);
     if (!reader->session.is_beyond_limit)
         return status;
-    png_structp png = reader->session.png;
     if (reader->interlaced ? png_get_current_pass_number(png) != PNG_INTERLACE_ADAM7_PASSES
                            : png_get_current_row_number(png) != reader->base.info.height)
         return fail(error, STATUS_FAILED, "damaged PNG: its image data are in chunks that are far too small");
@@ -156,40 +257,32 @@ static enum status run_rows(struct png_reader *reader, png_step step, void *cont
     return STATUS_OK;
 }
 
-/* Copies rows of an interlaced image, which is decoded whole at the first call: its first row is complete
- * only after the last pass. */
-static enum status copy_interlaced(const struct row_request *rows, struct error *error)
-{
-    struct png_reader *reader = rows->reader;
-    size_t size = row_size(&reader->base.info);
-    if (reader->whole == NULL) {
-        reader->whole = allocate_zeroed(reader->base.info.height, size, "an interlaced PNG", error);
-        if (reader->whole == NULL)
-            return STATUS_FAILED;
-        enum status status = run_rows(reader, read_interlaced, reader, error);
-        if (status != STATUS_OK)
-            return status;
-    }
-    for (uint32_t i = 0; i < rows->count; i++)
-        memcpy(rows->data + i * rows->pitch, reader->whole + (reader->next_row + i) * size, size);
-    reader->next_row += rows->count;
-    return STATUS_OK;
-}
-
 static enum status png_read(struct reader *base, void *data, size_t pitch, uint32_t count,
                             struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
-    struct row_request rows = {reader, data, pitch, count};
-    if (reader->interlaced)
-        return copy_interlaced(&rows, error);
-    if (!reader->pixels)
-        return run_rows(reader, png_read_rows_step, &rows, error);
-    enum status status = png_pixels_read(reader->pixels, data, pitch, count, error);
+    const uint32_t first = reader->next_row, height = base->info.height;
+    const size_t size = row_size(&base->info);
+    enum status status = STATUS_OK;
+    if (reader->pixels != NULL) {
+        status = png_pixels_read(reader->pixels, data, pitch, count, error);
+        if (status == STATUS_OK && first + count == height)
+            status = png_pixels_end(reader->pixels, error);
+    } else if (!reader->interlaced) {
+        status = run_decode_rows(&(struct row_request){reader, data, pitch, first, count}, error);
+    } else if (reader->whole == NULL) {
+        /* The first row of an interlaced image is complete only after the last pass. */
+        reader->whole = allocate_zeroed(height, size, "an interlaced PNG", error);
+        status = reader->whole == NULL
+                     ? STATUS_FAILED
+                     : run_decode_rows(&(struct row_request){reader, reader->whole, size, 0, height}, error);
+    }
+    if (status != STATUS_OK)
+        return status;
+    for (uint32_t i = 0; reader->interlaced && i < count; i++)
+        memcpy((unsigned char *)data + i * pitch, reader->whole + (first + i) * size, size);
     reader->next_row += count;
-    if (status == STATUS_OK && reader->next_row == base->info.height)
-        status = png_pixels_end(reader->pixels, error);
-    return status;
+    return STATUS_OK;
 }
 
 /* Replaces the pipe by /dev/null, so that the stream ends after the bytes in its buffer. */
@@ -228,7 +321,7 @@ static void png_check_trailing_data(struct reader *base)
 static void png_close_reader(struct reader *base)
 {
     struct png_reader *reader = (struct png_reader *)base;
-    png_session_close(&reader->session);
+    png_destroy_read_struct(&reader->session.png, &reader->session.info, NULL);
     png_pixels_close(reader->pixels);
     free(reader->whole);
 }

@@ -207,12 +207,12 @@ def test_surplus_image_data(tmp_path, rng, kind):
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_chunks_of_one_byte(tmp_path, rng, kind):
     """Rows are right or there is an error: what bounds surplus data must not cut off rows."""
-    for height in 3, 60:
-        samples = rng.integers(0, 16, (height, 3000, 1)).astype(np.uint8)
+    for height, width in (3, 3000), (60, 3000), (2, 30000):
+        samples = rng.integers(0, 16, (height, width, 1)).astype(np.uint8)
         chunks = pngfile.split_chunks(pngfile.encode_png(samples, **KINDS[kind]))
         ones = b"".join(chunk_bytes("IDAT", chunks[1][1][i:i + 1]) for i in range(len(chunks[1][1])))
         (tmp_path / "in.png").write_bytes(pngfile.SIGNATURE + chunk_bytes(*chunks[0]) + ones + chunk_bytes("IEND", b""))
-        absurd = kind == "interlaced" and height == 60
+        absurd = width == 30000 and kind != "plain"  # which libpng does not decode
         said = harness.run(tmp_path / "in.png", tmp_path / "out.png", status=int(absurd)).err
         assert "in chunks that are far too small" in said if absurd else said == ""
         if not absurd:
