@@ -163,7 +163,7 @@ $(OBJ)/generated/manual.c: src/cli/manual.txt Makefile
 
 # Loops over bytes and over the host's pixels: ten times as fast vectorised, which -O2 does not do.
 $(addprefix $(OBJ)/,filters/merge_sums.o image/png/filter.o image/sample.o image/difference.o): OPTIMISE = -O3
-$(addprefix $(OBJ)/register/,brightness.o fourier.o levels.o page_angle.o refine.o sample.o search.o): OPTIMISE = -O3
+$(addprefix $(OBJ)/register/,brightness.o fourier.o levels.o page_angle.o refine.o search.o): OPTIMISE = -O3
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
 

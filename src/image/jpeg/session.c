@@ -101,12 +101,6 @@ static void emit_message(j_common_ptr jpeg, int level)
         error_exit(jpeg);
 }
 
-/* Prints nothing; libjpeg's own function prints to stderr. */
-static void output_message(j_common_ptr jpeg)
-{
-    (void)jpeg;
-}
-
 /* Refuses files of too many scans. */
 static void progress_monitor(j_common_ptr jpeg)
 {
@@ -225,7 +219,6 @@ static enum status open_session(struct jpeg_session *session, struct error *erro
     session->jpeg.common.client_data = session;
     session->errors.error_exit = error_exit;
     session->errors.emit_message = emit_message;
-    session->errors.output_message = output_message;
     session->progress.progress_monitor = progress_monitor;
     session->buffer = allocate(JPEG_BUFFER_SIZE, "JPEG", error);
     return session->buffer == NULL ? STATUS_FAILED : jpeg_session_run(session, create_object, session, error);

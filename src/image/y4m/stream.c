@@ -1,4 +1,4 @@
-/* Parses and prints the header line of a Y4M stream, computes the sizes of its planes, and runs the task of
+/* Parses the header line of a Y4M stream, computes the sizes of its planes, and runs the task of
  * a pair of frames. At the end is the format struct. */
 #include "base/text.h"
 #include "image/y4m/y4m.h"
@@ -100,28 +100,6 @@ enum status y4m_parse(const char *header, struct y4m *stream, struct error *erro
     for (int part = 0; part < 2; part++)
         stream->plane_size[part] = stream->sample_size * stream->width[part] * stream->height[part];
     stream->frame_size = stream->plane_size[0] + (video->parts > 1 ? 2 * stream->plane_size[1] : 0);
-    return STATUS_OK;
-}
-
-enum status y4m_print(const char *header, uint32_t width, uint32_t height, char text[Y4M_HEADER],
-                      struct error *error)
-{
-    struct word word;
-    const char *blank = "";
-    size_t at = 0;
-    text[0] = '\0';
-    for (const char *cursor = header; text_next_word(&cursor, ' ', &word); blank = " ") {
-        const char tag = word.length > 0 ? word.start[0] : '\0';
-        const size_t room = Y4M_HEADER - at;
-        int length;
-        if (tag == 'W' || tag == 'H')
-            length = snprintf(text + at, room, "%s%c%u", blank, tag, tag == 'W' ? width : height);
-        else
-            length = snprintf(text + at, room, "%s%.*s", blank, (int)word.length, word.start);
-        if (length < 0 || (size_t)length >= room)
-            return fail(error, STATUS_FAILED, "the first line of a Y4M has at most %d bytes", Y4M_HEADER - 1);
-        at += (size_t)length;
-    }
     return STATUS_OK;
 }
 

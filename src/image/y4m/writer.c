@@ -3,6 +3,8 @@
  * returns the error. */
 #include "image/y4m/y4m.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,29 @@ struct y4m_writer {
     struct y4m_frames frames;
     unsigned char *raw; /* planes as they are in the file; for the thread */
 };
+
+/* Copies a header line and changes its width and height. Fails if it does not fit. */
+static enum status y4m_print(const char *header, uint32_t width, uint32_t height, char text[Y4M_HEADER],
+                             struct error *error)
+{
+    struct word word;
+    const char *blank = "";
+    size_t at = 0;
+    text[0] = '\0';
+    for (const char *cursor = header; text_next_word(&cursor, ' ', &word); blank = " ") {
+        const char tag = word.length > 0 ? word.start[0] : '\0';
+        const size_t room = Y4M_HEADER - at;
+        int length;
+        if (tag == 'W' || tag == 'H')
+            length = snprintf(text + at, room, "%s%c%u", blank, tag, tag == 'W' ? width : height);
+        else
+            length = snprintf(text + at, room, "%s%.*s", blank, (int)word.length, word.start);
+        if (length < 0 || (size_t)length >= room)
+            return fail(error, STATUS_FAILED, "the first line of a Y4M has at most %d bytes", Y4M_HEADER - 1);
+        at += (size_t)length;
+    }
+    return STATUS_OK;
+}
 
 /* Packs `count` samples, `step` samples apart in `from`, as a plane of the file. Samples of more than 8 bits
  * are scaled from 16 bits to the bits of the stream and stored little-endian. */

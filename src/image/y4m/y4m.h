@@ -45,10 +45,6 @@ struct y4m {
  * not read. */
 enum status y4m_parse(const char *header, struct y4m *stream, struct error *error);
 
-/* Copies a header line and changes its width and height. Fails if it does not fit. */
-enum status y4m_print(const char *header, uint32_t width, uint32_t height, char text[Y4M_HEADER],
-                      struct error *error);
-
 /* True if rows of Y have the same bytes in the file and in a page: 8 bits, or 16 in the host's byte order. */
 bool y4m_is_host_layout(const struct y4m *stream);
 
