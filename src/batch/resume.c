@@ -348,7 +348,7 @@ static bool output_is_done(const struct resume *resume, const char *path)
     const bool is_ours = resume->settings->strip ? software == NULL
                          : own_stages ? strcmp(own_stages, provenance_stages(resume->provenance)) == 0
                                       : !format_stores_provenance(reader_format(reader));
-    const bool is_done = is_ours && reader_decode_all(reader, &ignored) == STATUS_OK;
+    const bool is_done = is_ours && reader_decode_all(reader, NULL, NULL, &ignored) == STATUS_OK;
     reader_close(reader);
     return is_done;
 }

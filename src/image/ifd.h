@@ -61,6 +61,14 @@ uint32_t ifd_entry_count(const struct ifd *ifd);
 bool ifd_entry_at(const struct ifd *ifd, uint32_t index, struct ifd_entry *entry);
 bool ifd_find(const struct ifd *ifd, uint16_t tag, struct ifd_entry *entry);
 
+/* True if the tag is one of `count` tags. */
+static inline bool ifd_tag_is_in(uint64_t tag, const uint16_t *tags, size_t count)
+{
+    while (count > 0 && tags[count - 1] != tag)
+        count--;
+    return count > 0;
+}
+
 /* Reads the first element of an entry of unsigned integers. False for other types and for empty values. */
 bool ifd_unsigned(const struct ifd *ifd, const struct ifd_entry *entry, uint64_t *value);
 

@@ -78,21 +78,6 @@ static const char *name_of(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-/* Seeks to the start of the file. Replaces a pipe by a temporary copy. */
-static enum status make_seekable(struct reader *reader, struct error *error)
-{
-    if (ftello(reader->file) != (off_t)reader->head_size || fseeko(reader->file, 0, SEEK_SET) != 0) {
-        FILE *spool =
-            spool_fill(reader->options.spool_folder, reader->file, reader->head, reader->head_size, error);
-        if (spool == NULL)
-            return STATUS_FAILED;
-        fclose(reader->file);
-        reader->file = spool;
-    }
-    reader->head_size = 0;
-    return STATUS_OK;
-}
-
 /* Recognises the format by the file's first bytes. Fails if climg does not read it or --only does not accept
  * it. */
 static enum status identify(struct reader *common, const char *path, struct error *error)
@@ -215,7 +200,16 @@ static enum status open_reader(const char *path, FILE *file, const struct reader
         const bool seeks = common.format->reader->seeks || options->rewinds ||
                            (options->copies && common.format->lossy) ||
                            (options->reopens && !common.format->holds.video);
-        status = seeks ? make_seekable(*reader, error) : STATUS_OK;
+        /* Seek to the start of the file. Replace a pipe by a temporary copy. */
+        if (seeks && (ftello(file) != (off_t)common.head_size || fseeko(file, 0, SEEK_SET) != 0)) {
+            FILE *spool = spool_fill(options->spool_folder, file, common.head, common.head_size, error);
+            status = spool != NULL ? STATUS_OK : STATUS_FAILED;
+            if (spool != NULL) {
+                fclose(file);
+                (*reader)->file = spool;
+            }
+        }
+        (*reader)->head_size = seeks ? 0 : common.head_size;
     }
     if (status == STATUS_OK)
         status = open_page(*reader, error);
@@ -433,9 +427,7 @@ enum status reader_rewind(struct reader *reader, struct error *error)
     return prefix_name(reader, open_page(reader, error), error);
 }
 
-/* Decodes all pages to read, row by row. Extends the range from *low to *high by the finite colour values,
- * unless `low` is NULL. */
-static enum status decode_pages(struct reader *reader, double *low, double *high, struct error *error)
+enum status reader_decode_all(struct reader *reader, double *low, double *high, struct error *error)
 {
     enum status status = STATUS_OK;
     for (bool more = true; status == STATUS_OK && more;) {
@@ -460,16 +452,11 @@ static enum status decode_pages(struct reader *reader, double *low, double *high
     return status;
 }
 
-enum status reader_decode_all(struct reader *reader, struct error *error)
-{
-    return decode_pages(reader, NULL, NULL, error);
-}
-
 enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error)
 {
     *low = INFINITY;
     *high = -INFINITY;
-    enum status status = decode_pages(reader, low, high, error);
+    enum status status = reader_decode_all(reader, low, high, error);
     if (*low > *high)
         *low = *high = 0;
     return status == STATUS_OK ? reader_rewind(reader, error) : status;
@@ -492,7 +479,7 @@ enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
     size_t size;
     reader->has_checked_trailing = true; /* the copy has all data */
     /* Decode first, so that a damaged file fails before anything is written. */
-    enum status status = reader_decode_all(reader, error);
+    enum status status = reader_decode_all(reader, NULL, NULL, error);
     if (status == STATUS_OK && fseeko(reader->file, 0, SEEK_SET) != 0)
         status = prefix_name(reader, fail_reading(error), error);
     while (status == STATUS_OK && (size = fread(bytes, 1, sizeof bytes, reader->file)) > 0)

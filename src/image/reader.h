@@ -93,8 +93,9 @@ enum status reader_measure(struct reader *reader, double *low, double *high, str
 /* Seeks to the first page to read. reader_options.rewinds must be set. */
 enum status reader_rewind(struct reader *reader, struct error *error);
 
-/* Decodes all pages to read and discards their pixels, to find damage. */
-enum status reader_decode_all(struct reader *reader, struct error *error);
+/* Decodes all pages to read and discards their pixels, to find damage. Extends the range from *low to *high
+ * by the finite colour values; both may be NULL. */
+enum status reader_decode_all(struct reader *reader, double *low, double *high, struct error *error);
 
 /* After the last row: verifies checksums that reading skips, such as CRCs of metadata, and looks for data
  * after the end, which reader_trailing_warnings reports. reader_options.rewinds must be set. */

@@ -246,24 +246,19 @@ static enum status fill_gray(struct link_entry *entry, cmsHTRANSFORM transform, 
     return thread_cpu_seconds() > deadline ? lcms_fail("it takes too long", error) : STATUS_OK;
 }
 
-/* True if curves and a matrix convert exactly: they define both spaces, and black point compensation, if any,
- * changes nothing, as black has no light. Unused curves of gray spaces decode 0 to 0, too. */
-static bool link_is_matrix(const struct link_entry *entry)
-{
-    const struct colour_space *from = entry->from.space, *to = entry->to.space;
-    bool has_black = false;
-    for (int c = 0; c < 3; c++)
-        has_black = has_black || curve_decode(&from->curves[c], 0) > 0 || curve_decode(&to->curves[c], 0) > 0;
-    return from->is_matrix && to->is_matrix && !(entry->blackpoint && has_black);
-}
-
 /* Computes a link, whose floats have room for all tables. */
 static enum status compute_link(struct link_entry *entry, struct error *error)
 {
     const struct colour_endpoint *from = &entry->from, *to = &entry->to;
     struct colour_link *link = &entry->link;
     enum status status = STATUS_OK;
-    if (link_is_matrix(entry)) {
+    /* Curves and a matrix convert exactly if they define both spaces, and black point compensation, if any,
+     * changes nothing, as black has no light. Unused curves of gray spaces decode 0 to 0, too. */
+    bool has_black = false;
+    for (int c = 0; c < 3; c++)
+        has_black = has_black || curve_decode(&from->space->curves[c], 0) > 0 ||
+                    curve_decode(&to->space->curves[c], 0) > 0;
+    if (from->space->is_matrix && to->space->is_matrix && !(entry->blackpoint && has_black)) {
         status = set_matrix(entry, error);
         link->count = 1; /* at least one float: an OpenCL buffer cannot be empty */
         if (status == STATUS_OK && !from->is_linear)

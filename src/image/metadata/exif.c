@@ -296,21 +296,12 @@ bool exif_shares_tag(uint32_t tag)
            (tag >= XP_TITLE && tag <= XP_SUBJECT);
 }
 
-/* True for tags of the first IFD that need no note if a TIFF is written: climg writes them, or they describe
- * how pixels are stored. */
-static bool needs_no_note(uint16_t tag)
-{
-    static const uint16_t tags[] = {254, 255, 256, 257, 258, 259, 262,   270,   271,  272, 273,
-                                    274, 277, 278, 279, 282, 283, 284,   296,   305,  306, 315,
-                                    513, 514, 529, 530, 531, 532, 33432, 34665, 34853};
-    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
-        if (tags[i] == tag)
-            return true;
-    return false;
-}
-
 void exif_to_page(struct metadata *metadata)
 {
+    /* Tags that need no note: climg writes them, or they describe how pixels are stored. */
+    static const uint16_t unnoted[] = {254, 255, 256, 257, 258, 259, 262,   270,   271,  272, 273,
+                                       274, 277, 278, 279, 282, 283, 284,   296,   305,  306, 315,
+                                       513, 514, 529, 530, 531, 532, 33432, 34665, 34853};
     struct ifd ifd;
     struct ifd_entry entry;
     char name[32];
@@ -330,7 +321,8 @@ void exif_to_page(struct metadata *metadata)
                 metadata_set_tag(metadata, entry.tag, data, size, &ignored) != STATUS_OK)
                 metadata_note_left_out(metadata, "a part of EXIF");
             free(data);
-        } else if (ifd_entry_at(&ifd, i, &entry) && !needs_no_note(entry.tag)) {
+        } else if (ifd_entry_at(&ifd, i, &entry) &&
+                   !ifd_tag_is_in(entry.tag, unnoted, sizeof unnoted / sizeof unnoted[0])) {
             snprintf(name, sizeof name, "EXIF's tag %u", entry.tag);
             metadata_note_left_out(metadata, name);
         }

@@ -169,25 +169,21 @@ static bool cut_property(char *xmp, const struct xmp_property *property)
     return has_cut;
 }
 
-/* True if the picture was turned, or if a side lost or got more than one output pixel. */
-static bool is_reframed(const struct change *change)
-{
-    const struct affine *from = &change->from;
-    return change->new_geometry || !affine_is_upright(from) || fabs(from->x) > from->xx ||
-           fabs(from->y) > from->yy ||
-           fabs(from->x + from->xx * change->out_width - change->in_width) > from->xx ||
-           fabs(from->y + from->yy * change->out_height - change->in_height) > from->yy;
-}
-
 void xmp_update(struct metadata *metadata, const struct change *change)
 {
+    /* The picture was turned, or a side lost or got more than one output pixel. */
+    const struct affine *from = &change->from;
+    const bool is_reframed = change->new_geometry || !affine_is_upright(from) || fabs(from->x) > from->xx ||
+                             fabs(from->y) > from->yy ||
+                             fabs(from->x + from->xx * change->out_width - change->in_width) > from->xx ||
+                             fabs(from->y + from->yy * change->out_height - change->in_height) > from->yy;
     /* A profile of RGB became one of gray (update_colours). */
     const bool has_new_profile =
         metadata->icc.data != NULL && (change->in_channels <= 2) != (change->out_channels <= 2);
     const bool is_untrue[] = {[XMP_ALWAYS] = true,
                               [XMP_REORIENTED] = change->reoriented,
                               [XMP_MOVED] = change_moves(change),
-                              [XMP_REFRAMED] = is_reframed(change),
+                              [XMP_REFRAMED] = is_reframed,
                               [XMP_RECOLOURED] = change->recoloured || has_new_profile,
                               [XMP_PROCESSED] = change->processed};
     const struct text_entry *xmp = metadata_find_text(metadata, XMP_KEY);

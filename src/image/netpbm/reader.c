@@ -101,16 +101,6 @@ static enum status read_number(struct netpbm_reader *reader, uint32_t *number, s
 
 /* ---------------------------------------------------------------- headers */
 
-/* Reads a line of PAM's header without its newline. */
-static enum status netpbm_read_line(struct netpbm_reader *reader, char line[LINE_SIZE], struct error *error)
-{
-    int byte = header_byte(reader), length = 0;
-    for (; byte != EOF && byte != '\n' && length < LINE_SIZE - 1; byte = header_byte(reader))
-        line[length++] = (char)byte;
-    line[length] = '\0';
-    return byte == '\n' ? STATUS_OK : fail_damaged(&reader->base, "its header is broken", error);
-}
-
 /* Reads PAM's header after "P7": keys and values in any order. */
 static enum status read_pam_header(struct netpbm_reader *reader, struct error *error)
 {
@@ -129,7 +119,12 @@ static enum status read_pam_header(struct netpbm_reader *reader, struct error *e
         {"WIDTH", &info->width}, {"HEIGHT", &info->height}, {"DEPTH", &depth}, {"MAXVAL", &reader->maxval}};
 
     for (;;) {
-        enum status status = netpbm_read_line(reader, line, error);
+        int byte = header_byte(reader), length = 0;
+        for (; byte != EOF && byte != '\n' && length < LINE_SIZE - 1; byte = header_byte(reader))
+            line[length++] = (char)byte;
+        line[length] = '\0';
+        enum status status =
+            byte == '\n' ? STATUS_OK : fail_damaged(&reader->base, "its header is broken", error);
         char *rest = NULL, *key = strtok_r(line, " \t\r", &rest), *value = strtok_r(NULL, " \t\r", &rest);
         if (status == STATUS_OK && key != NULL && strcmp(key, "ENDHDR") == 0)
             break;

@@ -333,10 +333,7 @@ bool tiff_tag_is_for_libtiff(uint16_t tag, uint64_t size)
                           tag == TIFFTAG_TILEOFFSETS || tag == TIFFTAG_TILEBYTECOUNTS;
     const uint64_t most = 1 << 20; /* bytes of any other value */
 
-    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
-        if (tags[i] == tag)
-            return size <= most;
-    return is_array;
+    return ifd_tag_is_in(tag, tags, sizeof tags / sizeof tags[0]) ? size <= most : is_array;
 }
 
 enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, struct error *error)

@@ -209,13 +209,10 @@ static enum status read_texts(struct tiff_file *file, struct metadata *metadata,
 static bool is_known(uint16_t tag)
 {
     static const uint16_t tags[] = {254, 255, 285, 297, 326, 327, 328, 330, 700, 34665, 34675, 34853, 42112};
-    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
-        if (tags[i] == tag)
-            return true;
     for (int i = 0; i < TIFF_TEXT_TAGS; i++)
         if (tiff_text_tags[i].tag == tag)
             return true;
-    return tiff_tag_is_for_libtiff(tag, 0);
+    return ifd_tag_is_in(tag, tags, sizeof tags / sizeof tags[0]) || tiff_tag_is_for_libtiff(tag, 0);
 }
 
 /* Copies the value of a tag in the host's byte order. Appends a NUL to a text, and zeros to IPTC's bytes,
@@ -281,10 +278,7 @@ static bool belongs_to_exif(uint16_t tag)
         IFD_MAKE,         IFD_MODEL,           IFD_ORIENTATION,     IFD_EXIF,
         IFD_GPS,          TIFFTAG_XRESOLUTION, TIFFTAG_YRESOLUTION, TIFFTAG_RESOLUTIONUNIT,
         TIFFTAG_SOFTWARE, TIFFTAG_DATETIME,    TIFFTAG_ARTIST,      TIFFTAG_COPYRIGHT};
-    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
-        if (tags[i] == tag)
-            return true;
-    return exif_shares_tag(tag);
+    return ifd_tag_is_in(tag, tags, sizeof tags / sizeof tags[0]) || exif_shares_tag(tag);
 }
 
 static bool is_description_or_belongs_to_exif(uint16_t tag)

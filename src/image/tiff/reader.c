@@ -111,12 +111,7 @@ enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, st
 static bool has_number_in(const struct ifd *ifd, uint16_t tag, const uint16_t *numbers, size_t count)
 {
     uint64_t number;
-    if (!ifd_find_unsigned(ifd, tag, &number))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (numbers[i] == number)
-            return true;
-    return false;
+    return ifd_find_unsigned(ifd, tag, &number) && ifd_tag_is_in(number, numbers, count);
 }
 
 /* True if the directory contains sensor data: by its PhotometricInterpretation, by a colour filter array

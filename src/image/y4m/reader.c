@@ -17,7 +17,6 @@ struct y4m_reader {
 
     /* Used only by the thread while it reads. */
     int number;         /* number of frames whose line was read */
-    uint16_t *to_16;    /* owned: maps samples of 9 to 15 bits to 16 bits; NULL for 8 and 16 bits */
     unsigned char *raw; /* owned: planes as they are in the file */
 };
 
@@ -70,6 +69,7 @@ static bool y4m_read_samples(const struct y4m_reader *reader, const unsigned cha
                              unsigned char *to, size_t step)
 {
     const unsigned max_sample = (1u << reader->stream.bits) - 1;
+    const double scale = UINT16_MAX / (double)max_sample;
     unsigned beyond = 0;
     if (reader->stream.bits == 8)
         for (size_t i = 0; i < count; i++)
@@ -77,8 +77,7 @@ static bool y4m_read_samples(const struct y4m_reader *reader, const unsigned cha
     else
         for (size_t i = 0; i < count; i++) {
             const unsigned sample = from[2 * i] | (unsigned)from[2 * i + 1] << 8;
-            const uint16_t value =
-                reader->to_16 != NULL ? reader->to_16[sample & max_sample] : (uint16_t)sample;
+            const uint16_t value = (uint16_t)((sample & max_sample) * scale + 0.5);
             memcpy(to + 2 * i * step, &value, sizeof value);
             beyond |= sample & ~max_sample;
         }
@@ -129,14 +128,6 @@ static enum status open_first_frame(struct y4m_reader *reader, struct error *err
     struct y4m_frames *frames = &reader->frames;
     if (frames->is_open)
         return STATUS_OK;
-    if (reader->stream.bits > 8 && reader->stream.bits < 16) {
-        const uint32_t max_sample = (1u << reader->stream.bits) - 1;
-        reader->to_16 = allocate((max_sample + 1) * sizeof *reader->to_16, "a table of samples", error);
-        if (reader->to_16 == NULL)
-            return STATUS_FAILED;
-        for (uint32_t i = 0; i <= max_sample; i++)
-            reader->to_16[i] = (uint16_t)((i * UINT16_MAX + max_sample / 2) / max_sample);
-    }
     reader->raw = allocate(reader->stream.frame_size, "a frame", error);
     if (reader->raw == NULL ||
         y4m_frames_open(frames, &reader->stream, read_next_frame, reader, error) != STATUS_OK ||
@@ -276,7 +267,6 @@ static void y4m_close(struct reader *base)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;
     y4m_frames_close(&reader->frames);
-    free(reader->to_16);
     free(reader->raw);
 }
 
