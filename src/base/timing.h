@@ -30,7 +30,7 @@ enum phase {
     PHASE_REGISTRATION, /* aligning pictures, on the host */
     PHASE_DOWNLOAD,     /* from device to host */
     PHASE_ENCODE,       /* writer thread, without PHASE_VERIFY */
-    PHASE_VERIFY,       /* the second computation and the comparison of --verify */
+    PHASE_VERIFY,       /* waiting for the second computation of --verify, and the comparison */
     PHASE_COUNT
 };
 

@@ -306,8 +306,7 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
         timing_add(run_timing(page->run), PHASE_DECODE, "decode", -1, since);
         return status == STATUS_OK ? job_end_page(job, worker, page, result) : status;
     }
-    status = worker->verifier.is_open ? verify_page(&worker->verifier, page, &result->error)
-                                      : flow_page(page, &result->error);
+    status = flow_page(page, &result->error);
     result_note_found(job, worker, result);
     if (status != STATUS_OK)
         return status;

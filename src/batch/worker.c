@@ -5,6 +5,7 @@
 #include "batch/worker.h"
 
 #include "base/threads.h"
+#include "chain/memory_run.h"
 #include "device/device.h"
 
 #include <math.h>
@@ -54,15 +55,11 @@ bool worker_begin_open(struct worker *worker)
     return is_opening;
 }
 
-/* Sets the memory limits of the run by the worker's share. With --verify the run and the verifier get half of
- * the host memory each, rounded up: a limit of 1 must not become 0, which means no limit. */
+/* Sets the memory limits of the run by the worker's share. */
 static void set_limits(struct worker *worker)
 {
-    const uint64_t memory = worker->share.memory_limit;
-    struct run_limits *limits = &worker->run.limits;
-    limits->device = worker->device.memory / (cl_ulong)worker->share.workers;
-    limits->host_halved = worker->context->settings->verify.share > 0;
-    limits->host = limits->host_halved ? memory - memory / 2 : memory;
+    worker->run.limits.device = worker->device.memory / (cl_ulong)worker->share.workers;
+    worker->run.limits.host = worker->share.memory_limit;
 }
 
 /* Opens the device, or a share of the leader's, and initialises the run. */

@@ -11,6 +11,7 @@
 #include "base/sums.h"
 #include "base/text.h"
 #include "base/timing.h"
+#include "chain/verify.h"
 #include "device/event_log.h"
 #include "wavelet/dtcwt.h"
 
@@ -290,35 +291,51 @@ struct coefficient_page coefficients_page(const struct shape *shape, int index)
 
 /* ---------------------------------------------------------------- reading and writing all pages */
 
-/* A page that is being read or written, and its samples. */
+/* A page that is being read or written, and its samples of each run. */
 struct page_buffer {
     int index;
     struct coefficient_page page;
-    struct staging *staging;
+    struct run *runs[2]; /* the second one is NULL without --verify */
+    struct staging *stagings[2];
     size_t pitch, size; /* bytes from row to row, and of all rows */
 };
 
-/* Acquires the staging buffer of page `index` for the host. The caller releases it, also after a failure. */
+/* Acquires the staging buffers of page `index` for the host. Call buffer_close also after a failure. */
 static enum status buffer_open(struct page_buffer *buffer, const struct page *page, const struct shape *shape,
                                int index, struct error *error)
 {
     const struct coefficient_page layout = coefficients_page(shape, index);
     const size_t pitch = transfer_pitch(layout.width, shape->channels, layout.type);
-    *buffer = (struct page_buffer){
-        .index = index, .page = layout, .pitch = pitch, .size = pitch * (size_t)layout.height};
+    *buffer = (struct page_buffer){.index = index,
+                                   .page = layout,
+                                   .runs = {page->run, page->run->second},
+                                   .pitch = pitch,
+                                   .size = pitch * (size_t)layout.height};
     page->run->device->event_log->slice = index;
-    buffer->staging = staging_acquire(&page->run->stagings, buffer->size, error);
-    return buffer->staging ? staging_wait(buffer->staging, error) : STATUS_FAILED;
+    for (int k = 0; k < 2 && buffer->runs[k]; k++) {
+        buffer->stagings[k] = staging_acquire(&buffer->runs[k]->stagings, buffer->size, error);
+        if (!buffer->stagings[k])
+            return STATUS_FAILED;
+    }
+    return STATUS_OK;
 }
 
-/* Enqueues the conversion of the staging buffer to planes (`to_device`) or back. A subband is two layers of
- * its level's planes. */
-static enum status convert_page(struct run *run, const struct page_buffer *buffer,
-                                const struct planes *planes, bool to_device, struct error *error)
+static void buffer_close(struct page_buffer *buffer)
 {
+    for (int k = 0; k < 2 && buffer->runs[k]; k++)
+        staging_release(&buffer->runs[k]->stagings, buffer->stagings[k]);
+}
+
+/* Enqueues the conversion of a staging buffer to planes (`to_device`) or back. A subband is two layers of its
+ * level's planes. */
+static enum status convert_page(const struct page_buffer *buffer, int k, const struct planes *planes,
+                                bool to_device, struct error *error)
+{
+    struct run *run = buffer->runs[k];
+    cl_mem memory = buffer->stagings[k]->object;
     if (buffer->index == 0) {
         const struct conversion plain = {.type = SAMPLE_FLOAT, .channels = planes->channels};
-        const struct raster lowpass = conversion_raster(&plain, buffer->staging->object, buffer->pitch, 0);
+        const struct raster lowpass = conversion_raster(&plain, memory, buffer->pitch, 0);
         return to_device
                    ? unpack_columns(run, &lowpass, 0, planes, error)
                    : pack_columns(run, planes, (struct columns){.count = planes->width}, &lowpass, error);
@@ -331,63 +348,69 @@ static enum status convert_page(struct run *run, const struct page_buffer *buffe
     work.depth = planes_layer_depth(planes);
     define(&work.defines, "CHANNELS", planes->channels);
     if (to_device)
-        return LAUNCH(run->device, &work, error, ARG_MEMORY(buffer->staging->object), ARG(pitch),
-                      ARG_PLANES(planes), ARG(subband));
-    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARG_MEMORY(buffer->staging->object),
-                  ARG(pitch), ARG(subband));
+        return LAUNCH(run->device, &work, error, ARG_MEMORY(memory), ARG(pitch), ARG_PLANES(planes),
+                      ARG(subband));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARG_MEMORY(memory), ARG(pitch),
+                  ARG(subband));
 }
 
-/* Reads the page to the staging buffer, and enqueues its conversion. The first page of a level allocates the
+/* Reads the page to the staging buffers, and enqueues its conversion. The first page of a level allocates the
  * planes of its six subbands. Updates the checksum, which is compared after the last page. */
-static enum status load_page(const struct page *page, struct value *pyramid, struct page_buffer *buffer,
+static enum status load_page(const struct page *page, struct value *pyramids, struct page_buffer *buffer,
                              uint32_t *sum, struct error *error)
 {
     const struct image_info *info = reader_info(page->reader);
-    const struct shape *shape = &pyramid->shape;
+    const struct shape *shape = &pyramids[0].shape;
     const struct coefficient_page *layout = &buffer->page;
     const int index = buffer->index;
     bool ignored;
-    struct planes *planes = &pyramid->planes[layout->level];
     enum status status = check_page(shape, index, info, error);
     if (status != STATUS_OK)
         return status;
 
     /* Read the page. */
     const double since = clock_seconds();
-    status = reader_read(page->reader, buffer->staging->host, buffer->pitch, info->height, error);
+    status = reader_read(page->reader, buffer->stagings[0]->host, buffer->pitch, info->height, error);
     if (status == STATUS_OK) {
         if (index == 0)
             *sum = coefficients_sum_description(&info->metadata);
-        *sum = coefficients_sum_rows(*sum, info, buffer->staging->host, buffer->pitch);
+        *sum = coefficients_sum_rows(*sum, info, buffer->stagings[0]->host, buffer->pitch);
         if (index + 1 == coefficients_page_count(shape))
             status = coefficients_check(*sum, &info->metadata, &ignored, error);
     }
     timing_add(run_timing(page->run), PHASE_DECODE, "decode", index, since);
 
     /* Convert it. */
-    if (status == STATUS_OK && (index == 0 || index % ORIENTATIONS == 1))
-        status = run_planes(page->run, layout->width, layout->height, rows_full(layout->height),
-                            index == 0 ? 1 : SUBBAND_LAYERS, shape->channels, planes, error);
-    if (status == STATUS_OK)
-        status = staging_unmap(buffer->staging, buffer->size, error);
-    if (status == STATUS_OK)
-        status = convert_page(page->run, buffer, planes, true, error);
-    return status == STATUS_OK ? staging_map(buffer->staging, 0, error) : status;
+    if (buffer->stagings[1])
+        memcpy(buffer->stagings[1]->host, buffer->stagings[0]->host, buffer->size);
+    for (int k = 0; status == STATUS_OK && k < 2 && buffer->runs[k]; k++) {
+        struct planes *planes = &pyramids[k].planes[layout->level];
+        if (index == 0 || index % ORIENTATIONS == 1)
+            status = run_planes(buffer->runs[k], layout->width, layout->height, rows_full(layout->height),
+                                index == 0 ? 1 : SUBBAND_LAYERS, shape->channels, planes, error);
+        if (status == STATUS_OK)
+            status = staging_unmap(buffer->stagings[k], buffer->size, error);
+        if (status == STATUS_OK)
+            status = convert_page(buffer, k, planes, true, error);
+        if (status == STATUS_OK)
+            status = staging_map(buffer->stagings[k], 0, error);
+    }
+    return status;
 }
 
-enum status pyramid_load(const struct page *page, struct value *pyramid, struct error *error)
+enum status pyramid_load(const struct page *page, struct value *pyramids, struct error *error)
 {
-    const int pages = coefficients_page_count(&pyramid->shape);
+    const int pages = coefficients_page_count(&pyramids[0].shape);
     enum status status = STATUS_OK;
     uint32_t sum = 0;
     page->run->device->event_log->owner = UNPACKING;
     for (int i = 0; status == STATUS_OK && i < pages; i++) {
         struct page_buffer buffer;
         bool more = true;
-        status = buffer_open(&buffer, page, &pyramid->shape, i, error);
+        status = buffer_open(&buffer, page, &pyramids[0].shape, i, error);
         if (status == STATUS_OK)
-            status = load_page(page, pyramid, &buffer, &sum, error);
-        staging_release(&page->run->stagings, buffer.staging);
+            status = load_page(page, pyramids, &buffer, &sum, error);
+        buffer_close(&buffer);
         if (status == STATUS_OK && i + 1 < pages)
             status = reader_next_page(page->reader, &more, error);
         if (status == STATUS_OK && !more)
@@ -397,20 +420,26 @@ enum status pyramid_load(const struct page *page, struct value *pyramid, struct 
     return status;
 }
 
-/* Converts the planes to the staging buffer, waits for it, and writes the page from it. Updates the checksum,
- * which the last page stores. */
-static enum status write_page(const struct page *page, const struct value *pyramid,
+/* Converts the planes to the staging buffers, waits for them, compares them, and writes the page. Updates the
+ * checksum, which the last page stores. */
+static enum status write_page(const struct page *page, const struct value *pyramids,
                               struct page_buffer *buffer, uint32_t *sum, struct error *error)
 {
-    const struct shape *shape = &pyramid->shape;
+    const struct shape *shape = &pyramids[0].shape;
     struct event_log *event_log = page->run->device->event_log;
-    enum status status = staging_unmap(buffer->staging, 0, error);
-    if (status == STATUS_OK)
-        status = convert_page(page->run, buffer, &pyramid->planes[buffer->page.level], false, error);
-    if (status == STATUS_OK)
-        status = staging_map(buffer->staging, buffer->size, error);
-    if (status == STATUS_OK)
-        status = staging_wait(buffer->staging, error);
+    enum status status = STATUS_OK;
+    for (int k = 0; status == STATUS_OK && k < 2 && buffer->runs[k]; k++) {
+        const double since = clock_seconds();
+        status = staging_unmap(buffer->stagings[k], 0, error);
+        if (status == STATUS_OK)
+            status = convert_page(buffer, k, &pyramids[k].planes[buffer->page.level], false, error);
+        if (status == STATUS_OK)
+            status = staging_map(buffer->stagings[k], buffer->size, error);
+        if (status == STATUS_OK)
+            status = staging_wait(buffer->stagings[k], error);
+        if (k == 1)
+            run_add_host_time(page->run, PHASE_VERIFY, "verify", since);
+    }
     if (status == STATUS_OK)
         status = event_log_collect(event_log, event_log_mark(event_log), error);
     if (status != STATUS_OK)
@@ -425,9 +454,13 @@ static enum status write_page(const struct page *page, const struct value *pyram
     info.alpha = info.premultiplied = shape->alpha;
     info.compression = page->out.compression;
     info.page_name = buffer->page.name;
+    if (buffer->stagings[1] &&
+        verify_rows(page->run, &info, buffer->page.name, rows_full(buffer->page.height),
+                    buffer->stagings[0]->host, buffer->stagings[1]->host, buffer->pitch, error) != STATUS_OK)
+        return STATUS_FAILED;
     if (is_first)
         *sum = coefficients_sum_description(&info.metadata);
-    *sum = coefficients_sum_rows(*sum, &info, buffer->staging->host, buffer->pitch);
+    *sum = coefficients_sum_rows(*sum, &info, buffer->stagings[0]->host, buffer->pitch);
     if (buffer->index + 1 == coefficients_page_count(shape)) {
         json_begin_use();
         status = set_description(
@@ -436,7 +469,7 @@ static enum status write_page(const struct page *page, const struct value *pyram
     if (status == STATUS_OK)
         status = writer_begin_page(page->writer, &info, error);
     if (status == STATUS_OK)
-        status = writer_write(page->writer, buffer->staging->host, buffer->pitch, info.height, error);
+        status = writer_write(page->writer, buffer->stagings[0]->host, buffer->pitch, info.height, error);
     if (status == STATUS_OK)
         status = writer_end_page(page->writer, error);
     if (!is_first) /* the first page borrows the metadata of page->out */
@@ -445,9 +478,9 @@ static enum status write_page(const struct page *page, const struct value *pyram
     return status;
 }
 
-enum status pyramid_store(const struct page *page, const struct value *pyramid, struct error *error)
+enum status pyramid_store(const struct page *page, const struct value *pyramids, struct error *error)
 {
-    const struct shape *shape = &pyramid->shape;
+    const struct shape *shape = &pyramids[0].shape;
     enum status status = STATUS_OK;
     uint32_t sum = 0;
     page->run->device->event_log->owner = PACKING;
@@ -455,8 +488,8 @@ enum status pyramid_store(const struct page *page, const struct value *pyramid, 
         struct page_buffer buffer;
         status = buffer_open(&buffer, page, shape, i, error);
         if (status == STATUS_OK)
-            status = write_page(page, pyramid, &buffer, &sum, error);
-        staging_release(&page->run->stagings, buffer.staging);
+            status = write_page(page, pyramids, &buffer, &sum, error);
+        buffer_close(&buffer);
     }
     return status;
 }

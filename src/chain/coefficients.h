@@ -56,13 +56,13 @@ enum status coefficients_check(uint32_t sum, const struct metadata *last, bool *
 int coefficients_page_count(const struct shape *shape);
 struct coefficient_page coefficients_page(const struct shape *shape, int index);
 
-/* Reads all pages of page->reader, which is at the first one, into a pyramid whose shape is set. Allocates
- * its planes, which the caller releases, also after a failure. Waits only for staging buffers, not for the
- * conversion to planes. */
-enum status pyramid_load(const struct page *page, struct value *pyramid, struct error *error);
+/* Reads all pages of page->reader, which is at the first one, into pyramids whose shape is set: for page->run
+ * and, with --verify, for its second run. Allocates their planes, which the caller releases, also after a
+ * failure. Waits only for staging buffers, not for the conversion to planes. */
+enum status pyramid_load(const struct page *page, struct value *pyramids, struct error *error);
 
-/* Writes all pages to page->writer, and waits for the device page by page. The first page gets the metadata
- * of page->out. */
-enum status pyramid_store(const struct page *page, const struct value *pyramid, struct error *error);
+/* Writes all pages of the first pyramid to page->writer, and waits for the device page by page. With --verify
+ * compares each page with the second pyramid before. The first page gets the metadata of page->out. */
+enum status pyramid_store(const struct page *page, const struct value *pyramids, struct error *error);
 
 #endif

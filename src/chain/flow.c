@@ -17,6 +17,9 @@
  *     slice i+1              |------------------|
  *                            |carry |   read    |
  *
+ * With --verify a second run computes some rows of a slice again, from a copy of their input rows. Its
+ * samples go through the same slots, and the writer thread compares them before it encodes.
+ *
  * A thread that fails ends its queues. Slots that it filled before stay valid, so the slices before damaged
  * data are still processed. If several parts fail, the error that comes first in page order is reported: the
  * writer works on earlier slices than the device, and the device on earlier slices than the reader. */
@@ -24,16 +27,17 @@
 #include "base/timing.h"
 #include "chain/coefficients.h"
 #include "chain/slice.h"
+#include "chain/verify.h"
 #include "device/event_log.h"
 #include "device/program.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A buffer for the samples of one slice. */
+/* Buffers for the samples of one slice: for the page's run, and for the second run of --verify. */
 struct slot {
-    struct staging *staging;
-    struct interval rows; /* rows in the buffer */
+    struct staging *stagings[2]; /* the second one may be NULL */
+    struct interval rows[2];     /* rows in the buffers */
 
     /* Output slots only. */
     int slice;   /* number of the slice */
@@ -42,7 +46,7 @@ struct slot {
 
 /* A thread and its ring of slots. Both queues lock themselves. */
 struct io_thread {
-    struct staging_pool *pool; /* NULL: not open */
+    struct run *run; /* NULL: not open */
     struct slot slots[PLAN_SLOTS];
     struct queue idle, ready;
     size_t pitch; /* bytes from row to row */
@@ -66,8 +70,10 @@ struct flow {
     int next_row;            /* row of the page to be decoded next */
 
     /* Private to the calling thread. */
-    int slice;           /* number of the slice that is being enqueued */
-    cl_mem clipped;      /* clipping counters; may be NULL */
+    struct slice slices[2]; /* the slice of the page's run, and of the second run */
+    int runs;               /* number of runs */
+    int slice;              /* number of the slice that is being enqueued */
+    cl_mem clipped;         /* clipping counters; may be NULL */
     struct slot *source; /* slot that the device reads; NULL between slices, but with plan->raster_steps all
                           * slices read the same slot */
     struct slot *target; /* slot that the device writes */
@@ -76,16 +82,19 @@ struct flow {
 /* ---------------------------------------------------------------- both threads */
 
 /* Acquires `count` slots for `rows` rows each. */
-static enum status io_thread_open(struct io_thread *io, struct staging_pool *pool, size_t pitch, int rows,
-                                  int count, struct error *error)
+static enum status io_thread_open(struct io_thread *io, struct run *run, size_t pitch, int rows, int count,
+                                  struct error *error)
 {
-    *io = (struct io_thread){.pool = pool, .pitch = pitch};
+    struct run *const runs[] = {run, run->second};
+    *io = (struct io_thread){.run = run, .pitch = pitch};
     queue_init(&io->idle);
     queue_init(&io->ready);
     for (int i = 0; i < count; i++) {
-        io->slots[i].staging = staging_acquire(pool, pitch * (size_t)rows, error);
-        if (!io->slots[i].staging)
-            return STATUS_FAILED;
+        for (int k = 0; k < 2 && runs[k]; k++) {
+            io->slots[i].stagings[k] = staging_acquire(&runs[k]->stagings, pitch * (size_t)rows, error);
+            if (!io->slots[i].stagings[k])
+                return STATUS_FAILED;
+        }
         queue_push(&io->idle, &io->slots[i]);
     }
     return STATUS_OK;
@@ -96,7 +105,8 @@ static enum status io_thread_open(struct io_thread *io, struct staging_pool *poo
 static void io_thread_start(struct io_thread *io, void *(*work)(void *), void *context)
 {
     struct error ignored = {.text = ""};
-    io->is_running = io->slots[1].staging && thread_start(&io->thread, work, context, &ignored) == STATUS_OK;
+    io->is_running =
+        io->slots[1].stagings[0] && thread_start(&io->thread, work, context, &ignored) == STATUS_OK;
 }
 
 /* Records a failure and wakes all waiters. */
@@ -110,13 +120,41 @@ static void io_thread_fail(struct io_thread *io, const struct error *error)
 
 static void io_thread_close(struct io_thread *io)
 {
-    if (!io->pool)
+    if (!io->run)
         return;
+    struct run *const runs[] = {io->run, io->run->second};
     for (int i = 0; i < PLAN_SLOTS; i++)
-        staging_release(io->pool, io->slots[i].staging);
+        for (int k = 0; k < 2 && runs[k]; k++)
+            staging_release(&runs[k]->stagings, io->slots[i].stagings[k]);
     queue_free(&io->idle);
     queue_free(&io->ready);
-    io->pool = NULL;
+    io->run = NULL;
+}
+
+/* Returns the bytes of rows in a slot. */
+static size_t rows_size(const struct io_thread *io, struct interval rows)
+{
+    return io->pitch * (size_t)(rows.end - rows.begin);
+}
+
+/* Passes the buffers of a slot to the device, with `upload` their rows, too. */
+static enum status slot_unmap(const struct io_thread *io, const struct slot *slot, bool upload,
+                              struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int k = 0; status == STATUS_OK && k < 2 && slot->stagings[k]; k++)
+        status = staging_unmap(slot->stagings[k], upload ? rows_size(io, slot->rows[k]) : 0, error);
+    return status;
+}
+
+/* Returns the buffers to the host, with `download` their rows, too. */
+static enum status slot_map(const struct io_thread *io, const struct slot *slot, bool download,
+                            struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int k = 0; status == STATUS_OK && k < 2 && slot->stagings[k]; k++)
+        status = staging_map(slot->stagings[k], download ? rows_size(io, slot->rows[k]) : 0, error);
+    return status;
 }
 
 /* ---------------------------------------------------------------- reader */
@@ -161,12 +199,13 @@ static int slices_to_read(const struct flow *flow)
 static enum status fill_slot(struct flow *flow, struct slot *slot, struct error *error)
 {
     const struct plan *plan = flow->page->plan;
-    const struct interval needed = plan_slice_input(plan, flow->next_slice), carried = flow->carried;
+    const struct interval needed = plan_input(plan, plan_slice(plan, flow->next_slice)),
+                          carried = flow->carried;
     const size_t pitch = flow->reader.pitch;
-    enum status status = staging_wait(slot->staging, error);
+    enum status status = staging_wait(slot->stagings[0], error);
     if (status != STATUS_OK)
         return status;
-    unsigned char *host = slot->staging->host;
+    unsigned char *host = slot->stagings[0]->host;
     const int copied = carried.end > needed.begin ? carried.end - needed.begin : 0;
     if (copied > 0)
         memcpy(host, flow->carry + (size_t)(needed.begin - carried.begin) * pitch, (size_t)copied * pitch);
@@ -178,14 +217,23 @@ static enum status fill_slot(struct flow *flow, struct slot *slot, struct error 
     if (status != STATUS_OK)
         return status;
     if (flow->next_slice + 1 < slices_to_read(flow)) {
-        const struct interval next = plan_slice_input(plan, flow->next_slice + 1);
+        const struct interval next = plan_input(plan, plan_slice(plan, flow->next_slice + 1));
         flow->carried = (struct interval){next.begin < needed.end ? next.begin : needed.end, needed.end};
         memcpy(flow->carry, host + (size_t)(flow->carried.begin - needed.begin) * pitch,
                (size_t)(flow->carried.end - flow->carried.begin) * pitch);
     }
+    slot->rows[0] = needed;
+    if (slot->stagings[1]) {
+        const struct interval out = verified_rows(flow->page->run, plan, flow->next_slice),
+                              none = {needed.begin, needed.begin};
+        slot->rows[1] = plan->raster_steps > 0 ? needed : out.end > out.begin ? plan_input(plan, out) : none;
+        status = staging_wait(slot->stagings[1], error);
+        if (status == STATUS_OK)
+            memcpy(slot->stagings[1]->host, host + pitch * (size_t)(slot->rows[1].begin - needed.begin),
+                   rows_size(&flow->reader, slot->rows[1]));
+    }
     flow->next_slice++;
-    slot->rows = needed;
-    return STATUS_OK;
+    return status;
 }
 
 /* Waits for an idle slot and fills it. Returns NULL after a failure, or if the reader should stop. */
@@ -209,9 +257,9 @@ static void read_rest(struct flow *flow)
     if (!slot)
         return;
     flow->next_slice = -1; /* for the trace: these rows belong to no slice */
-    enum status status = staging_wait(slot->staging, &error);
+    enum status status = staging_wait(slot->stagings[0], &error);
     if (status == STATUS_OK)
-        status = read_pieces(flow, slot->staging->host, rest, true, &error);
+        status = read_pieces(flow, slot->stagings[0]->host, rest, true, &error);
     if (status != STATUS_OK)
         io_thread_fail(&flow->reader, &error);
 }
@@ -238,7 +286,7 @@ static enum status open_reader(struct flow *flow, struct error *error)
     const struct page *page = flow->page;
     const struct shape *shape = &page->plan->shapes[0];
     const size_t pitch = transfer_pitch(shape->width, shape->channels, page->input_conversion.type);
-    enum status status = io_thread_open(&flow->reader, &page->run->stagings, pitch, page->plan->input_rows,
+    enum status status = io_thread_open(&flow->reader, page->run, pitch, page->plan->input_rows,
                                         slices_to_read(flow) > 1 ? PLAN_SLOTS : 1, error);
     if (status != STATUS_OK)
         return status;
@@ -251,18 +299,12 @@ static enum status open_reader(struct flow *flow, struct error *error)
 
 /* Waits for the next filled slot, in page order. If reading has failed, returns STATUS_FAILED without a
  * message: flow_end reports the reader's own error. */
-static enum status acquire_input(struct flow *flow, struct raster *in, struct error *error)
+static enum status acquire_input(struct flow *flow, struct error *error)
 {
-    const size_t pitch = flow->reader.pitch;
-    const bool is_new = !flow->source;
-    if (is_new)
-        flow->source = flow->reader.is_running ? queue_pop(&flow->reader.ready) : fill_next(flow);
-    const struct slot *slot = flow->source;
-    if (!slot)
-        return STATUS_FAILED;
-    *in = conversion_raster(&flow->page->input_conversion, slot->staging->object, pitch, slot->rows.begin);
-    return is_new ? staging_unmap(slot->staging, pitch * (size_t)(slot->rows.end - slot->rows.begin), error)
-                  : STATUS_OK;
+    if (flow->source)
+        return STATUS_OK;
+    flow->source = flow->reader.is_running ? queue_pop(&flow->reader.ready) : fill_next(flow);
+    return flow->source ? slot_unmap(&flow->reader, flow->source, true, error) : STATUS_FAILED;
 }
 
 /* Returns the slot to the reader. Before it fills the slot, the reader waits for the enqueued commands that
@@ -273,7 +315,7 @@ static enum status release_input(struct flow *flow, struct error *error)
     if (flow->page->plan->raster_steps > 0 && flow->slice + 1 < flow->page->plan->slices)
         return STATUS_OK;
     flow->source = NULL;
-    enum status status = staging_map(slot->staging, 0, error);
+    enum status status = slot_map(&flow->reader, slot, false, error);
     if (status == STATUS_OK)
         queue_push(&flow->reader.idle, slot);
     return status;
@@ -281,15 +323,33 @@ static enum status release_input(struct flow *flow, struct error *error)
 
 /* ---------------------------------------------------------------- writer */
 
+/* Waits for the second computation of a slot's rows and compares them. */
+static enum status verify_slot(const struct flow *flow, const struct slot *slot, struct error *error)
+{
+    const struct page *page = flow->page;
+    const struct interval rows = slot->rows[1], above = {slot->rows[0].begin, rows.begin};
+    const double since = clock_seconds();
+    enum status status = staging_wait(slot->stagings[1], error);
+    if (status == STATUS_OK)
+        status = verify_rows(page->run, &page->out, "", rows,
+                             (unsigned char *)slot->stagings[0]->host + rows_size(&flow->writer, above),
+                             slot->stagings[1]->host, flow->writer.pitch, error);
+    timing_add_within(run_timing(page->run), PHASE_VERIFY, PHASE_ENCODE, "verify", since);
+    return status;
+}
+
 /* Encodes a slot and returns it to the ring. Returns false after a failure. */
 static bool write_slot(struct flow *flow, struct slot *slot)
 {
     struct error error = {.text = ""};
-    enum status status = staging_wait(slot->staging, &error);
+    enum status status = staging_wait(slot->stagings[0], &error);
     if (status == STATUS_OK) {
         const double since = clock_seconds();
-        status = writer_write(flow->page->writer, slot->staging->host, flow->writer.pitch,
-                              (uint32_t)(slot->rows.end - slot->rows.begin), &error);
+        if (slot->rows[1].end > slot->rows[1].begin)
+            status = verify_slot(flow, slot, &error);
+        if (status == STATUS_OK)
+            status = writer_write(flow->page->writer, slot->stagings[0]->host, flow->writer.pitch,
+                                  (uint32_t)(slot->rows[0].end - slot->rows[0].begin), &error);
         timing_add(run_timing(flow->page->run), PHASE_ENCODE, "encode", slot->slice, since);
     }
     if (status == STATUS_OK)
@@ -319,7 +379,7 @@ static enum status open_writer(struct flow *flow, struct error *error)
     if (status != STATUS_OK)
         return status;
     timing_add(run_timing(page->run), PHASE_ENCODE, "begin", -1, since);
-    status = io_thread_open(&flow->writer, &page->run->stagings,
+    status = io_thread_open(&flow->writer, page->run,
                             transfer_pitch(shape->width, shape->channels, page->output_conversion.type),
                             page->plan->slice_rows, page->plan->slices > 1 ? PLAN_SLOTS : 1, error);
     if (status == STATUS_OK)
@@ -328,29 +388,24 @@ static enum status open_writer(struct flow *flow, struct error *error)
 }
 
 /* Waits for an idle slot of the writer. Fails like acquire_input. */
-static enum status acquire_output(struct flow *flow, struct raster *out, struct error *error)
+static enum status acquire_output(struct flow *flow, struct error *error)
 {
-    const struct page *page = flow->page;
     struct slot *slot = flow->target = queue_pop(&flow->writer.idle);
     if (!slot)
         return STATUS_FAILED;
     slot->slice = flow->slice;
-    slot->rows = plan_slice(page->plan, slot->slice);
-    *out = conversion_raster(&page->output_conversion, slot->staging->object, flow->writer.pitch,
-                             slot->rows.begin);
-    out->width = plan_output(page->plan)->width;
-    out->clipped = flow->clipped;
+    slot->rows[0] = flow->slices[0].out;
+    slot->rows[1] = flow->slices[1].out;
     /* The slice that was in this slot is written, so its commands have finished. */
-    enum status status = event_log_collect(page->run->device->event_log, slot->mark, error);
-    return status == STATUS_OK ? staging_unmap(slot->staging, 0, error) : status;
+    enum status status = event_log_collect(flow->page->run->device->event_log, slot->mark, error);
+    return status == STATUS_OK ? slot_unmap(&flow->writer, slot, false, error) : status;
 }
 
 /* Submits the slot to the writer, which waits until the enqueued commands have filled it. */
 static enum status submit_output(struct flow *flow, struct error *error)
 {
     struct slot *slot = flow->target;
-    const size_t rows = (size_t)(slot->rows.end - slot->rows.begin);
-    enum status status = staging_map(slot->staging, flow->writer.pitch * rows, error);
+    enum status status = slot_map(&flow->writer, slot, true, error);
     slot->mark = event_log_mark(flow->page->run->device->event_log);
     if (status == STATUS_OK && flow->writer.is_running)
         queue_push(&flow->writer.ready, slot);
@@ -367,47 +422,63 @@ static enum status flow_begin(struct flow *flow, struct error *error)
     const struct page *page = flow->page;
     const struct plan *plan = page->plan;
     enum status status = STATUS_OK;
-    page->run->pool.headroom = plan->headroom;
     if (plan->shapes[0].kind == KIND_IMAGE)
         status = open_reader(flow, error);
     if (status == STATUS_OK && plan_output(plan)->kind == KIND_IMAGE && !plan->analysis)
         status = open_writer(flow, error);
     if (status == STATUS_OK)
         status = clipping_begin(page->run, &page->output_conversion, 1, &flow->clipped, error);
-    if (status == STATUS_OK && !page->run->prebuilt) {
+    for (int k = 0; status == STATUS_OK && k < flow->runs && !page->run->prebuilt; k++) {
         /* Compile all programs of the page together, as GPU drivers compile several at once. A failure to
          * compile is reported by the first launch. */
         const struct page *whole = page->analysed_page ? page->analysed_page : page;
+        const struct run *run = flow->slices[k].run;
         struct dry_run_memory ignored;
-        status = slice_dry_run(whole->plan, page->run, &whole->input_conversion, &whole->output_conversion, 0,
-                               true, &ignored, error);
+        status = slice_dry_run(whole->plan, run, &whole->input_conversion, &whole->output_conversion, 0, true,
+                               &ignored, error);
         if (status == STATUS_OK)
-            programs_build(page->run->device);
+            programs_build(run->device);
     }
     page->run->prebuilt = true;
     return status;
 }
 
 /* Enqueues a slice. Images pass through slots; the pages of a pyramid are read and written here. */
-static enum status flow_slice(struct flow *flow, struct slice *slice, struct error *error)
+static enum status flow_slice(struct flow *flow, struct error *error)
 {
-    const struct plan *plan = slice->plan;
+    const struct page *page = flow->page;
+    const struct plan *plan = page->plan;
     const bool loads = plan->shapes[0].kind == KIND_PYRAMID,
                stores = plan_output(plan)->kind == KIND_PYRAMID && !plan->analysis;
-    struct raster in = {.memory = NULL}, out = in;
-    struct value pyramid = {.shape = plan->shapes[0]};
-    enum status status = loads ? pyramid_load(flow->page, &pyramid, error) : acquire_input(flow, &in, error);
-    if (status == STATUS_OK && flow->writer.pool)
-        status = acquire_output(flow, &out, error);
-    if (status == STATUS_OK)
-        status = slice_run(slice, &in, &out, &pyramid, error);
-    if (status == STATUS_OK && !loads)
+    struct value pyramids[2] = {{.shape = plan->shapes[0]}, {.shape = plan->shapes[0]}};
+    enum status status = loads ? pyramid_load(page, pyramids, error) : acquire_input(flow, error);
+    if (status == STATUS_OK && flow->writer.run)
+        status = acquire_output(flow, error);
+    for (int k = 0; status == STATUS_OK && k < flow->runs; k++) {
+        const struct slot *source = flow->source, *target = flow->target;
+        struct slice *slice = &flow->slices[k];
+        struct raster in = {.memory = NULL}, out = in;
+        if (source)
+            in = conversion_raster(&page->input_conversion, source->stagings[k]->object, flow->reader.pitch,
+                                   source->rows[k].begin);
+        if (target)
+            out = conversion_raster(&page->output_conversion, target->stagings[k]->object, flow->writer.pitch,
+                                    target->rows[k].begin);
+        out.width = plan_output(plan)->width;
+        out.clipped = k == 0 ? flow->clipped : NULL;
+        if (slice->out.end > slice->out.begin)
+            status = slice_run(slice, &in, &out, &pyramids[k], error);
+    }
+    if (status == STATUS_OK && flow->source)
         status = release_input(flow, error);
     if (status == STATUS_OK && stores)
-        status = pyramid_store(flow->page, &pyramid, error);
-    else if (status == STATUS_OK && flow->writer.pool)
+        status = pyramid_store(page, pyramids, error);
+    else if (status == STATUS_OK && flow->target)
         status = submit_output(flow, error);
-    value_release(slice->run, &pyramid);
+    for (int k = 0; k < flow->runs; k++)
+        value_release(flow->slices[k].run, &pyramids[k]);
+    if (page->run->second) /* the times of the second run are not kept */
+        event_log_discard(page->run->second->device->event_log);
     return status;
 }
 
@@ -421,20 +492,20 @@ static enum status flow_end(struct flow *flow, enum status device_status, const 
 
     /* Wait for the threads: the reader reads the rest of the page first, unless another part failed; the
      * writer writes all submitted slots. */
-    if (reader->pool && failed) {
+    if (reader->run && failed) {
         queue_stop(&reader->idle);
         queue_stop(&reader->ready);
-    } else if (reader->pool && !reader->is_running && reader->status == STATUS_OK) {
+    } else if (reader->run && !reader->is_running && reader->status == STATUS_OK) {
         read_rest(flow);
     }
-    if (writer->pool)
+    if (writer->run)
         queue_end(&writer->ready);
     if (reader->is_running)
         pthread_join(reader->thread, NULL);
     if (writer->is_running)
         pthread_join(writer->thread, NULL);
-    if (failed)
-        device_finish(flow->page->run->device); /* enqueued commands use memory that will be freed */
+    for (int k = 0; failed && k < flow->runs; k++)
+        device_finish(flow->slices[k].run->device); /* enqueued commands use memory that will be freed */
 
     const struct error *first = writer->status != STATUS_OK               ? &writer->error
                                 : failed && device_error->text[0] != '\0' ? device_error
@@ -449,16 +520,20 @@ enum status flow_slices(const struct page *page, struct error *error)
 {
     const struct plan *plan = page->plan;
     struct event_log *event_log = page->run->device->event_log;
-    struct flow flow = {.page = page};
+    struct flow flow = {.page = page, .runs = page->run->second ? 2 : 1};
     struct error device_error = {.text = ""};
-    struct slice slice = slice_begin(plan, page->run, &page->input_conversion, &page->output_conversion);
+    for (int k = 0; k < flow.runs; k++)
+        flow.slices[k] = slice_begin(plan, k == 0 ? page->run : page->run->second, &page->input_conversion,
+                                     &page->output_conversion);
     enum status status = flow_begin(&flow, &device_error);
     for (int i = 0; status == STATUS_OK && i < plan->slices; i++) {
         flow.slice = event_log->slice = i;
-        slice.out = plan_slice(plan, i);
-        status = flow_slice(&flow, &slice, &device_error);
+        flow.slices[0].out = plan_slice(plan, i);
+        if (flow.runs > 1)
+            flow.slices[1].out = verified_rows(page->run, plan, i);
+        status = flow_slice(&flow, &device_error);
         if (page->report_rows && status == STATUS_OK)
-            page->report_rows(page->report_context, slice.out.end, plan_output(plan));
+            page->report_rows(page->report_context, flow.slices[0].out.end, plan_output(plan));
     }
     status = flow_end(&flow, status, &device_error, error);
     if (plan->analysis)

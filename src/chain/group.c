@@ -102,7 +102,6 @@ enum status group_run(struct group *group, const struct plan *plan, const struct
     struct slice slice = slice_begin(plan, run, from, to);
     memset(group->clipping, 0, sizeof group->clipping);
     run_begin_page(run);
-    run->pool.headroom = plan->headroom;
     event_log->slice = 0;
     const struct raster in = joined_raster(&group->in, from);
     struct raster out = joined_raster(&group->out, to);

@@ -12,17 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t row_values(const struct image_info *info)
+enum status input_page_init(struct input_page *input, const struct image_info *info, struct error *error)
 {
-    return (size_t)info->width * (size_t)info->channels * (info->type == SAMPLE_COMPLEX ? 2 : 1);
-}
-
-enum status input_page_init(struct input_page *input, const struct image_info *info, struct interval rows,
-                            struct error *error)
-{
-    *input = (struct input_page){.info = *info, .rows = rows};
+    *input = (struct input_page){.info = *info};
     memset(&input->info.metadata, 0, sizeof input->info.metadata);
-    input->samples = allocate(row_size(info) * (size_t)(rows.end - rows.begin), "rows of samples", error);
+    input->samples = allocate(row_size(info) * info->height, "rows of samples", error);
     return input->samples ? STATUS_OK : STATUS_FAILED;
 }
 
@@ -71,14 +65,13 @@ struct memory_run {
     /* Owned by the reader thread. */
     const struct input_page *inputs;
     size_t count, input; /* number of inputs, and index of the current one */
-    int row;             /* next row to read */
+    uint32_t row;        /* next row to read */
 
     /* Owned by the writer thread. */
     struct image_info out; /* current output page */
     struct sample_array *values;
 };
 
-/* Copies the rows that are present; other rows remain undefined. */
 static enum status memory_run_read_rows(void *context, void *rows, size_t pitch, uint32_t count,
                                         struct error *error)
 {
@@ -87,9 +80,7 @@ static enum status memory_run_read_rows(void *context, void *rows, size_t pitch,
     const size_t size = row_size(&input->info);
     (void)error;
     for (uint32_t y = 0; y < count; y++, memory_run->row++)
-        if (memory_run->row >= input->rows.begin && memory_run->row < input->rows.end)
-            memcpy((unsigned char *)rows + y * pitch,
-                   input->samples + (size_t)(memory_run->row - input->rows.begin) * size, size);
+        memcpy((unsigned char *)rows + y * pitch, input->samples + memory_run->row * size, size);
     return STATUS_OK;
 }
 
@@ -120,8 +111,8 @@ static enum status memory_run_write_rows(void *context, const void *rows, size_t
     struct sample_array *values = memory_run->values;
     const enum sample_type stored = memory_run->out.type,
                            type = stored == SAMPLE_COMPLEX ? SAMPLE_FLOAT : stored; /* two values */
-    const size_t row = row_values(&memory_run->out), unit = sample_size(type), used = values->count * unit,
-                 needed = used + count * row * unit;
+    const size_t unit = sample_size(type), row = row_size(&memory_run->out), used = values->count * unit,
+                 needed = used + count * row;
     if (needed > values->capacity) {
         const size_t capacity = needed < 2 * values->capacity ? 2 * values->capacity : needed;
         unsigned char *bytes = realloc(values->bytes, capacity);
@@ -131,9 +122,9 @@ static enum status memory_run_write_rows(void *context, const void *rows, size_t
         values->capacity = capacity;
     }
     for (uint32_t y = 0; y < count; y++)
-        memcpy(values->bytes + used + y * row * unit, (const unsigned char *)rows + y * pitch, row * unit);
+        memcpy(values->bytes + used + y * row, (const unsigned char *)rows + y * pitch, row);
     values->type = type;
-    values->count += count * row;
+    values->count += count * row / unit;
     return STATUS_OK;
 }
 
@@ -148,7 +139,6 @@ enum status run_in_memory(const char *name, const struct page *page, const struc
     copy.reader = NULL;
     copy.writer = NULL;
     copy.clipping = &clipping;
-    copy.report_rows = NULL; /* --verify: only the first computation's rows are progress */
     enum status status = memory_reader(name, &inputs[0].info, &source, &copy.reader, error);
     if (status == STATUS_OK)
         status = memory_writer(name, &sink, &copy.writer, error);
@@ -166,7 +156,6 @@ bool transfer_works(struct run *run)
     unsigned char pixel = 165; /* bits 10100101 */
     const struct chain none = {.count = 0};
     const struct input_page input = {.info = {.width = 1, .height = 1, .channels = 1, .type = SAMPLE_UINT8},
-                                     .rows = rows_full(1),
                                      .samples = &pixel};
     struct sample_array output = {.count = 0};
     struct plan plan;

@@ -85,7 +85,8 @@ static enum status flow_slices_spooled(const struct page *page, struct spool *sp
 /* Frees the memory of a pass, as the next pass needs allocations of other sizes. */
 static void free_pass_memory(struct run *run)
 {
-    device_finish(run->device);
+    for (const struct run *at = run; at; at = at->second)
+        device_finish(at->device);
     run_clear(run);
 }
 
@@ -101,14 +102,16 @@ static enum status analyse_step(const struct page *page, size_t step, struct spo
     analysis.analysed_page = page;
     analysis.output_conversion.counts_clipping = false;
     analysis.report_rows = NULL;
-    enum status status = analysis_begin(&plan, page->run, error);
+    enum status status = STATUS_OK;
+    for (struct run *run = page->run; status == STATUS_OK && run; run = run->second)
+        status = analysis_begin(&plan, run, error);
     if (status == STATUS_OK)
         status = spool ? flow_slices_spooled(&analysis, spool, error) : flow_slices(&analysis, error);
     if (status != STATUS_OK)
         return status;
     free_pass_memory(page->run);
-    page->run->pool.headroom = 1; /* no slices follow: analysis_end computes the whole at once */
-    status = analysis_end(&plan, page->run, error);
+    for (struct run *run = page->run; status == STATUS_OK && run; run = run->second)
+        status = analysis_end(&plan, run, error);
     free_pass_memory(page->run);
     return status;
 }

@@ -70,15 +70,14 @@ void plan_rows(const struct plan *plan, struct interval out, struct interval *ro
 
 struct interval plan_slice(const struct plan *plan, int index)
 {
-    const int begin = plan->output_rows.begin + index * plan->slice_rows,
-              left = plan->output_rows.end - begin;
+    const int begin = index * plan->slice_rows, left = plan_output(plan)->height - begin;
     return (struct interval){begin, begin + (left < plan->slice_rows ? left : plan->slice_rows)};
 }
 
-struct interval plan_slice_input(const struct plan *plan, int index)
+struct interval plan_input(const struct plan *plan, struct interval out)
 {
     struct interval rows[MAX_CHAIN + 1] = {{0, 0}};
-    plan_rows(plan, plan_slice(plan, index), rows);
+    plan_rows(plan, out, rows);
     return rows[0];
 }
 
@@ -118,7 +117,6 @@ void plan_analysis(const struct plan *plan, size_t step, struct chain *chain, st
     analysis->chain = chain;
     analysis->analysis = &plan->chain->steps[step];
     analysis->opponent_out = false;
-    analysis->output_rows = rows_full(height);
     /* A part of the pass has about as many rows as a slice of the page, in proportion to the heights. At most
      * a third of the part's input is halo, unless the slices have a large halo. */
     const struct step *at = analysis->analysis;
@@ -148,7 +146,7 @@ void plan_set_slice(struct plan *plan, int slice_rows)
     int first = 0, most = 0; /* number in the first slice, and largest number in a slice */
     int previous_end = 0;    /* end of the range in the previous slice */
     plan->slice_rows = slice_rows;
-    plan->slices = ceil_div(plan->output_rows.end - plan->output_rows.begin, slice_rows);
+    plan->slices = ceil_div(plan_output(plan)->height, slice_rows);
     plan->input_rows = plan->overlap_rows = plan->tallest = 0;
     for (int i = 0; i < plan->slices; i++) {
         struct interval rows[MAX_CHAIN + 1] = {{0, 0}};

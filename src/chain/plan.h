@@ -35,13 +35,12 @@ struct plan {
     bool opponent_in, opponent_out; /* the first stage reads, the last one writes opponent colours */
 
     /* The slices. plan_set_slice sets everything from slice_rows on. */
-    bool sliceable;              /* rows can be processed in slices */
-    struct interval output_rows; /* rows to compute: all, or a part that --verify computes again */
-    int slice_rows;              /* output rows of a slice; the last one may have fewer */
-    int slices;                  /* number of slices */
-    int input_rows;              /* most input rows that a slice needs */
-    int tallest;                 /* most rows of any value in a slice */
-    int overlap_rows;            /* most input rows that two neighbouring slices share */
+    bool sliceable;   /* rows can be processed in slices */
+    int slice_rows;   /* output rows of a slice; the last one may have fewer */
+    int slices;       /* number of slices */
+    int input_rows;   /* most input rows that a slice needs */
+    int tallest;      /* most rows of any value in a slice */
+    int overlap_rows; /* most input rows that two neighbouring slices share */
     /* Factor by which allocations for the first slice are larger than it needs. Later slices have a halo on
      * both sides, so they need more. 1.01 with a large halo: then plan_outgrows frees memory instead. */
     double headroom;
@@ -57,9 +56,11 @@ const struct shape *plan_output(const struct plan *plan);
  * chain->count + 1 ranges. If the first step moves samples, it needs the input rows of all slices. */
 void plan_rows(const struct plan *plan, struct interval out, struct interval *rows);
 
-/* Return the output rows of slice `index`, and the input rows that it needs. */
+/* Returns the output rows of slice `index`. */
 struct interval plan_slice(const struct plan *plan, int index);
-struct interval plan_slice_input(const struct plan *plan, int index);
+
+/* Returns the input rows that these output rows need: the first element of plan_rows. */
+struct interval plan_input(const struct plan *plan, struct interval out);
 
 /* True if a stage has a large halo (struct stage_caps), so that slices are high. */
 bool plan_has_large_halo(const struct plan *plan);

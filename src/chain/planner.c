@@ -63,26 +63,35 @@ static uint64_t writer_bytes(const struct plan *plan, const struct plan_request 
     return request->writer.format ? writer_memory(&request->writer, &info) : 0;
 }
 
-/* Finds the memory need by a dry run. */
+/* Finds the memory need by a dry run. run->second has its own planes and staging buffers. */
 static enum status find_memory_need(const struct plan *plan, const struct plan_request *request,
                                     const struct run *run, struct memory_need *need, struct error *error)
 {
     const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
-    const uint64_t read =
-        staging_bytes(in, plan->in, plan->input_rows, plan->raster_steps > 0 ? 1 : plan->slices);
+    const uint64_t runs = run->second ? 2 : 1,
+                   read = staging_bytes(in, plan->in, plan->input_rows,
+                                        plan->raster_steps > 0 ? 1 : plan->slices);
     const struct conversion from = {.type = plan->in,
                                     .channels = in->channels,
                                     .alpha = in->alpha,
                                     .has_range = plan->converted}, /* also set for linear light */
         to = {
             .type = plan->out, .channels = out->channels, .alpha = out->alpha, .has_range = plan->converted};
-    need->staging = read + staging_bytes(out, plan->out, plan->slice_rows, plan->slices);
-    need->kept_input = plan->raster_steps > 0 ? read : 0;
+    need->staging = runs * (read + staging_bytes(out, plan->out, plan->slice_rows, plan->slices));
+    need->kept_input = plan->raster_steps > 0 ? runs * read : 0;
     need->codecs = request->reader_memory + writer_bytes(plan, request);
     if (in->kind == KIND_IMAGE)
         need->codecs +=
             (uint64_t)transfer_pitch(in->width, in->channels, plan->in) * (uint64_t)plan->overlap_rows;
-    return slice_dry_run(plan, run, &from, &to, DRY_RUN_SLICES, false, &need->stages, error);
+    need->stages = (struct dry_run_memory){0};
+    enum status status = STATUS_OK;
+    for (const struct run *at = run; status == STATUS_OK && at; at = at->second) {
+        struct dry_run_memory memory;
+        status = slice_dry_run(plan, at, &from, &to, DRY_RUN_SLICES, false, &memory, error);
+        need->stages.planes += memory.planes;
+        need->stages.largest = memory.largest > need->stages.largest ? memory.largest : need->stages.largest;
+    }
+    return status;
 }
 
 /* Returns the bytes of the need that are in the host's memory. */
@@ -121,14 +130,13 @@ static enum status fail_limit(const struct plan *plan, const struct plan_request
     /* Reader and writer use a share of the limit, so their memory grows with it. Raise the limit until it is
      * enough. The loop ends, as the reader decodes at most a page ahead, here counted as four. */
     const struct shape *in = &plan->shapes[0];
-    const uint64_t runs = run->limits.host_halved ? 2 : 1, present = runs * run->limits.host,
-                   others = host_bytes(run, need) - writer_bytes(plan, request) - request->reader_memory,
+    const uint64_t others = host_bytes(run, need) - writer_bytes(plan, request) - request->reader_memory,
                    max_ahead = request->reader_memory + 4 * staging_bytes(in, plan->in, in->height, 1);
     struct plan_request raised = *request;
     uint64_t needed = host_bytes(run, need), limit = 0;
-    while (runs * needed > limit) {
-        limit = round_size(runs * needed);
-        const double growth = (double)limit / (double)present;
+    while (needed > limit) {
+        limit = round_size(needed);
+        const double growth = (double)limit / (double)run->limits.host;
         const uint64_t share = (uint64_t)(2 * growth * (double)request->reader_limit),
                        ahead = share < max_ahead ? share : max_ahead;
         raised.writer.memory = 1 + (uint64_t)(growth * (double)request->writer.memory);
@@ -137,9 +145,9 @@ static enum status fail_limit(const struct plan *plan, const struct plan_request
     }
     char limit_text[SIZE_TEXT], present_text[SIZE_TEXT];
     size_text(limit_text, limit);
-    size_text(present_text, present);
+    size_text(present_text, run->limits.host);
     return fail_memory(error, "needs %s of memory%s%s, and --memory-limit is %s; raise it", limit_text,
-                       runs > 1 ? " with --verify" : "",
+                       run->second ? " with --verify" : "",
                        plan->sliceable ? " even in the smallest slices"
                                        : " as the image cannot be processed in slices",
                        present_text);
@@ -285,7 +293,7 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
                    fits = fits_host && need.stages.largest <= device->max_allocation &&
                           device_bytes(run, &need) <= run->limits.device - run->limits.device / 8,
                    is_over_budget = may_shrink && bounds.has_large_halo &&
-                                    (double)device_bytes(run, &need) > bounds.budget;
+                                    (double)device_bytes(run, &need) > (run->second ? 2 : 1) * bounds.budget;
         if (is_smallest && !fits_host)
             return fail_limit(plan, request, run, &need, error);
         if (is_smallest || (fits && !is_over_budget))
@@ -358,7 +366,6 @@ enum status plan_make(struct plan *plan, const struct plan_request *request, str
             plan->opponent_out = is_opponent(&chain->steps[chain->count - 1], plan_output(plan));
         }
         plan->sliceable = is_sliceable(plan, run);
-        plan->output_rows = rows_full(plan_output(plan)->height);
         status = plan_slices(plan, request, run, error);
     }
     if (status != STATUS_OK)

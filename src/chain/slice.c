@@ -23,12 +23,13 @@ struct slice slice_begin(const struct plan *plan, struct run *run, const struct 
 {
     const struct chain *chain = plan->chain;
     const size_t moved = plan->raster_steps;
+    run->pool.headroom = plan->headroom;
     struct slice slice = {.run = run,
                           .plan = plan,
                           .from = from,
                           .to = to,
                           .only_moves_samples = slice_only_moves_samples(plan, from, to),
-                          .out = plan->output_rows};
+                          .out = rows_full(plan_output(plan)->height)};
     /* Stages at the ends may read or write samples instead of planes, but not for a group. */
     if (chain->count == moved || plan->shapes[0].images > 1)
         return slice;
@@ -140,6 +141,7 @@ enum status analysis_begin(const struct plan *analysis, struct run *run, struct 
 enum status analysis_end(const struct plan *analysis, struct run *run, struct error *error)
 {
     const struct step *step = analysis_owner(analysis, run);
+    run->pool.headroom = 1; /* no slices follow: the stage computes the whole at once */
     return end_step(run, step,
                     step->stage->analysis->end(run, step->params, plan_output(analysis),
                                                run_analysis_result(run, step->params), error),
@@ -220,7 +222,6 @@ static enum status dry_run_slices(const struct plan *plan, struct run *run, cons
     const int last = plan->slices - 1, others = last < slices ? last : slices;
     const bool reads_pyramid = first->kind == KIND_PYRAMID;
     enum status status = STATUS_OK;
-    run->pool.headroom = plan->headroom;
     for (int i = 0; status == STATUS_OK && i <= others; i++) {
         struct value pyramid = {.shape = plan->shapes[0]};
         slice.out = plan_slice(plan, others > 0 ? (int)((long long)last * i / others) : 0);
@@ -263,7 +264,6 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
         if (status == STATUS_OK)
             status = dry_run_slices(&analysis, &dry, from, to, slices, error);
         pool_free_unused(&dry.pool, true);
-        dry.pool.headroom = 1;
         if (status == STATUS_OK)
             status = analysis_end(&analysis, &dry, error);
         pool_free_unused(&dry.pool, true);

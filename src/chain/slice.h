@@ -27,8 +27,8 @@ struct slice {
     int most_rows;       /* most rows that entered the stages in a slice so far */
 };
 
-/* Returns a slice of all output rows of the plan. To run several slices, the caller sets `out` before each
- * slice_run. The slice borrows all arguments. */
+/* Returns a slice of all output rows of the plan, and prepares the run's memory for it. To run several
+ * slices, the caller sets `out` before each slice_run. The slice borrows all arguments. */
 struct slice slice_begin(const struct plan *plan, struct run *run, const struct conversion *from,
                          const struct conversion *to);
 

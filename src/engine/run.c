@@ -8,6 +8,7 @@
 #include "device/event_log.h"
 
 #include <string.h>
+#include <sys/random.h>
 
 void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge)
 {
@@ -38,14 +39,18 @@ void run_free(struct run *run)
 
 void run_trim(struct run *run)
 {
-    staging_free_idle(&run->stagings, false);
-    pool_free_unused(&run->pool, false);
+    for (; run; run = run->second) {
+        staging_free_idle(&run->stagings, false);
+        pool_free_unused(&run->pool, false);
+    }
 }
 
 void run_clear(struct run *run)
 {
-    staging_free_idle(&run->stagings, true);
-    pool_free_unused(&run->pool, true);
+    for (; run; run = run->second) {
+        staging_free_idle(&run->stagings, true);
+        pool_free_unused(&run->pool, true);
+    }
 }
 
 enum status run_planes(struct run *run, int width, int height, struct interval rows, int layers, int channels,
@@ -247,6 +252,13 @@ void run_report(struct run *run, const char *text)
 void run_begin_page(struct run *run)
 {
     run->results = (struct page_results){.warning = NULL};
+    if (!run->second)
+        return;
+    run->second->is_merged = run->is_merged;
+    run->second->input = run->input;
+    run_begin_page(run->second);
+    if (getrandom(run->random, sizeof run->random, 0) != sizeof run->random)
+        run->random[0] = run->random[1] = 0;
 }
 
 struct analysis_result *run_analysis_result(struct run *run, const void *params)
@@ -272,6 +284,8 @@ void run_free_analysis_results(struct run *run)
         for (size_t i = 0; i < sizeof analysis_result->planes / sizeof *analysis_result->planes; i++)
             planes_release(&run->pool, &analysis_result->planes[i]);
     }
+    if (run->second)
+        run_free_analysis_results(run->second);
 }
 
 void run_end_stage(struct run *run)

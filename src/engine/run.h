@@ -125,10 +125,9 @@ struct held_noise {
 
 /* Memory limits of a run. */
 struct run_limits {
-    uint64_t host;    /* bytes of host memory; 0 means no limit */
-    bool host_halved; /* use only half of `host`, as --verify needs the other half */
-    uint64_t device;  /* bytes of device memory */
-    int slice;        /* maximum rows of a slice; 0 means no limit */
+    uint64_t host;   /* bytes of host memory; 0 means no limit */
+    uint64_t device; /* bytes of device memory */
+    int slice;       /* maximum rows of a slice; 0 means no limit */
 };
 
 /* Memory of the stage that is being enqueued; released when it returns. */
@@ -174,6 +173,11 @@ struct run {
     bool is_merged;     /* the page will be merged with others (struct merge of stage.h) */
     size_t input;       /* if is_merged: index of the page's input in struct input_series */
 
+    /* The second computation of --verify (chain/verify.h). */
+    struct run *second;    /* computes parts of each page again; NULL: none */
+    double verified_share; /* fraction of the output's rows that it computes, 0 to 1 */
+    uint32_t random[2];    /* of the page: which rows these are */
+
     /* Memory that outlives a page. */
     struct pool pool;
     struct staging_pool stagings;
@@ -196,10 +200,11 @@ struct timing *run_timing(const struct run *run);
 /* Frees all memory of the run. The device's queues must be empty. */
 void run_free(struct run *run);
 
-/* Frees pooled memory that the last page did not use. Call it between pages. */
+/* Frees pooled memory that the last page did not use, also of run->second. Call it between pages. */
 void run_trim(struct run *run);
 
-/* Frees all pooled memory that is not in use. Call it before work of another size, or after out of memory. */
+/* Frees all pooled memory that is not in use, also of run->second. Call it before work of another size, or
+ * after out of memory. */
 void run_clear(struct run *run);
 
 /* Allocates planes of width x height pixels, of which `rows` are present, in the run's kind of memory. The
@@ -290,7 +295,7 @@ void run_warn(struct run *run, int image, const char *text);
 /* Adds a finding to run->results.text, unless another slice or the analysis has added the same. */
 void run_report(struct run *run, const char *text);
 
-/* Clears the results of the previous page. */
+/* Clears the results of the previous page, and prepares run->second for the next one. */
 void run_begin_page(struct run *run);
 
 /* Returns the analysis result of the stage with these params, complete or in progress, or NULL. */
@@ -300,7 +305,7 @@ struct analysis_result *run_analysis_result(struct run *run, const void *params)
  * passes. */
 struct analysis_result *run_add_analysis_result(struct run *run, const void *params);
 
-/* Frees all analysis results, at the end of a page. */
+/* Frees all analysis results, also of run->second, at the end of a page. */
 void run_free_analysis_results(struct run *run);
 
 /* Stores the noise of a pyramid's images in run->results, unless an earlier stage has stored its noise. */

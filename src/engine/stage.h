@@ -377,8 +377,9 @@ struct stage {
     /* Computes the output's shape. NULL: it is the input's. Fails if the input is not supported. */
     enum status (*shape)(const void *params, const struct shape *in, struct shape *out, struct error *error);
 
-    /* Returns the input rows that the output rows `out` need, before clipping to the image. Required. Rows of
-     * a pyramid are counted in its image, which the inverse transform returns. */
+    /* Returns the input rows that the output rows `out` need, before clipping to the image; a part of `out`
+     * needs no others. Required. Rows of a pyramid are counted in its image, which the inverse transform
+     * returns. */
     struct interval (*rows)(const void *params, const struct shape *in, struct interval out);
 
     const struct analysis *analysis;       /* may be NULL */

@@ -1,5 +1,5 @@
 /* A reader and a writer whose rows are supplied and received by callbacks: for images in memory
- * (chain/memory_run.c), --verify, stacks, measurements such as that for --deskew (batch/measure.c), and
+ * (chain/memory_run.c), stacks, measurements such as that for --deskew (batch/measure.c), and
  * passes over a page whose rows are in a temporary file. They belong to a format, as all readers and writers
  * do, so the chain needs no special case. */
 #include "image/memory_io.h"

@@ -222,7 +222,7 @@ static enum status make_input(const struct test_case *test_case, const struct sh
     }
     info.width = (uint32_t)width;
     info.height = (uint32_t)height;
-    if (input_page_init(input, &info, rows_full(height), error) != STATUS_OK)
+    if (input_page_init(input, &info, error) != STATUS_OK)
         return STATUS_FAILED;
     const size_t count = (size_t)width * (size_t)height * (size_t)info.channels;
     write_samples(test_case, info.type, *written, count, input->samples);

@@ -103,15 +103,14 @@ static enum status run_chain(struct run *run, const struct settings *settings, c
     return status;
 }
 
-/* Runs a chain on the texture, converted to `info`. With --verify also runs it by the verifier. */
+/* Runs a chain on the texture, converted to `info`. */
 static enum status run_on_texture(struct worker *worker, const struct chain *chain,
                                   const struct image_info *info, enum sample_type file_type,
                                   enum sample_type output_type, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
-    struct verifier *verifier = worker->verifier.is_open ? &worker->verifier : NULL;
     struct input_page input = {.samples = NULL};
-    enum status status = input_page_init(&input, info, rows_full(HEIGHT), error);
+    enum status status = input_page_init(&input, info, error);
     for (int i = 0; status == STATUS_OK && i < WIDTH * HEIGHT * info->channels; i++) {
         const int pixel = i / info->channels,
                   value = texture(pixel % WIDTH, pixel / WIDTH, i % info->channels);
@@ -124,8 +123,6 @@ static enum status run_on_texture(struct worker *worker, const struct chain *cha
     }
     if (status == STATUS_OK)
         status = run_chain(&worker->run, settings, chain, &input, file_type, output_type, error);
-    if (status == STATUS_OK && verifier)
-        status = run_chain(&verifier->run, settings, chain, &input, file_type, output_type, error);
     input_page_free(&input);
     return status;
 }
@@ -162,17 +159,17 @@ static enum status run_command(struct worker *worker, struct command *command, c
     struct chain part = chain;
     part.count = chain_find_merge(&chain, 0);
     const size_t after = part.count + (part.count < chain.count);
-    worker->run.is_merged = worker->verifier.run.is_merged = part.count < chain.count;
+    worker->run.is_merged = part.count < chain.count;
     if (status == STATUS_OK)
         status = run_on_texture(worker, &part, &info, file_type,
                                 worker->run.is_merged ? SAMPLE_FLOAT : output_type, error);
     if (status == STATUS_OK && worker->run.is_merged) {
-        worker->run.is_merged = worker->verifier.run.is_merged = false;
+        worker->run.is_merged = false;
         part = (struct chain){.steps = chain.steps + after, .count = chain.count - after};
         info.type = SAMPLE_FLOAT;
         status = run_on_texture(worker, &part, &info, file_type, output_type, error);
     }
-    worker->run.is_merged = worker->verifier.run.is_merged = false;
+    worker->run.is_merged = false;
     chain_free(&chain);
     return status;
 }
@@ -204,16 +201,6 @@ static enum status run_example(struct warming *warming, const char *text, const 
     return status;
 }
 
-/* Returns the number of programs that were built, and the time. */
-static struct timing_sum builds(struct worker *worker)
-{
-    struct timing_sum sum = timing_phase(&worker->timing, PHASE_BUILD);
-    const struct timing_sum verifier = timing_phase(&worker->verifier.timing, PHASE_BUILD);
-    sum.seconds += verifier.seconds;
-    sum.count += verifier.count;
-    return sum;
-}
-
 /* Runs and prints the examples of a stage: on each image kind, unsliced and in slices like a large image. An
  * example fails if it fails on all kinds, as a stage may not support some. */
 static void run_examples(struct warming *warming, const struct stage *stage)
@@ -224,7 +211,8 @@ static void run_examples(struct warming *warming, const struct stage *stage)
     for (const struct example *example = stage->examples; example->command; example++) {
         struct error error = {.text = ""};
         bool done = false;
-        const double before = builds(&warming->worker).seconds;
+        struct timing *timing = &warming->worker.timing;
+        const double before = timing_phase(timing, PHASE_BUILD).seconds;
         for (int i = 0; i <= KINDS; i++) {
             /* Finally with --linear: the stages then read and write planes instead of samples, so the
              * programs for the middle of a chain are compiled. */
@@ -241,7 +229,7 @@ static void run_examples(struct warming *warming, const struct stage *stage)
         warming->failed += !done;
         if (done)
             fprintf(warming->out, "%-18s %6.2f s  %s\n", stage->name,
-                    builds(&warming->worker).seconds - before, example->command);
+                    timing_phase(timing, PHASE_BUILD).seconds - before, example->command);
         else
             fprintf(warming->out, "%-18s   failed  %s: %s\n", stage->name, example->command, error.text);
         fflush(warming->out);
@@ -273,8 +261,8 @@ static enum status warm_device(struct command *command, const char *name, FILE *
         for (const struct stage *const *stage = stages; *stage; stage++)
             if (stage_is_selected(&command->settings.environment, (*stage)->name))
                 run_examples(&warming, *stage);
-        fprintf(out, "%d programs, %zu examples: %.1f s\n", builds(worker).count, warming.count,
-                clock_seconds() - start);
+        fprintf(out, "%d programs, %zu examples: %.1f s\n", timing_phase(&worker->timing, PHASE_BUILD).count,
+                warming.count, clock_seconds() - start);
         device_finish(&worker->device);
         if (warming.failed > 0)
             status = fail(error, STATUS_FAILED, "%zu of %zu examples failed", warming.failed, warming.count);
