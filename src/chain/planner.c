@@ -34,6 +34,7 @@ static const double CACHE_BUDGET = 40e6, LARGE_HALO_BUDGET = 0.3e9;
 /* Most memory that a plan with its present slices needs at one time, in bytes. */
 struct memory_need {
     struct dry_run_memory stages; /* on the device */
+    uint64_t host_planes;         /* part of `stages` in the host's memory */
     uint64_t staging;             /* staging buffers */
     uint64_t kept_input;          /* part of `staging`: the whole input, if the first step moves samples */
     uint64_t codecs; /* reader and writer, and input rows that are kept for the next slice (flow.c) */
@@ -84,20 +85,22 @@ static enum status find_memory_need(const struct plan *plan, const struct plan_r
         need->codecs +=
             (uint64_t)transfer_pitch(in->width, in->channels, plan->in) * (uint64_t)plan->overlap_rows;
     need->stages = (struct dry_run_memory){0};
+    need->host_planes = 0;
     enum status status = STATUS_OK;
     for (const struct run *at = run; status == STATUS_OK && at; at = at->second) {
         struct dry_run_memory memory;
         status = slice_dry_run(plan, at, &from, &to, DRY_RUN_SLICES, false, &memory, error);
         need->stages.planes += memory.planes;
+        need->host_planes += at->device->shares_memory ? memory.planes : 0;
         need->stages.largest = memory.largest > need->stages.largest ? memory.largest : need->stages.largest;
     }
     return status;
 }
 
 /* Returns the bytes of the need that are in the host's memory. */
-static uint64_t host_bytes(const struct run *run, const struct memory_need *need)
+static uint64_t host_bytes(const struct memory_need *need)
 {
-    return need->staging + need->codecs + (run->device->shares_memory ? need->stages.planes : 0);
+    return need->staging + need->codecs + need->host_planes;
 }
 
 /* Returns the bytes of a slice on the device: planes and staging buffers, without the kept input, which does
@@ -130,10 +133,10 @@ static enum status fail_limit(const struct plan *plan, const struct plan_request
     /* Reader and writer use a share of the limit, so their memory grows with it. Raise the limit until it is
      * enough. The loop ends, as the reader decodes at most a page ahead, here counted as four. */
     const struct shape *in = &plan->shapes[0];
-    const uint64_t others = host_bytes(run, need) - writer_bytes(plan, request) - request->reader_memory,
+    const uint64_t others = host_bytes(need) - writer_bytes(plan, request) - request->reader_memory,
                    max_ahead = request->reader_memory + 4 * staging_bytes(in, plan->in, in->height, 1);
     struct plan_request raised = *request;
-    uint64_t needed = host_bytes(run, need), limit = 0;
+    uint64_t needed = host_bytes(need), limit = 0;
     while (needed > limit) {
         limit = round_size(needed);
         const double growth = (double)limit / (double)run->limits.host;
@@ -289,7 +292,7 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
         struct memory_need need;
         if (find_memory_need(plan, request, run, &need, error) != STATUS_OK)
             return STATUS_FAILED;
-        const bool fits_host = host_bytes(run, &need) <= host_limit,
+        const bool fits_host = host_bytes(&need) <= host_limit,
                    fits = fits_host && need.stages.largest <= device->max_allocation &&
                           device_bytes(run, &need) <= run->limits.device - run->limits.device / 8,
                    is_over_budget = may_shrink && bounds.has_large_halo &&
