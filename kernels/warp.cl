@@ -223,11 +223,14 @@ INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(d
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const struct position at = find_position(warp, x, y);
-    if (is_missing(warp, at, src_at)) {
-        store_texel(PLANES_ARG(dst), x, y, z, (texel)NAN);
+    const int reach_x = (int)ceil(TAPS / 2 * warp->stretch_x), reach_y = (int)ceil(TAPS / 2 * warp->stretch_y);
+    /* Far from the picture the window, which may have millions of samples, is not read: they are all 0. */
+    const bool is_far = EDGE == 3 && (at.x < -reach_x || at.x >= src_at.width - 1 + reach_x || at.y < -reach_y ||
+                                      at.y >= src_at.height - 1 + reach_y);
+    if (is_far || is_missing(warp, at, src_at)) {
+        store_texel(PLANES_ARG(dst), x, y, z, is_far ? (texel)(0.0f) : (texel)(NAN));
         return;
     }
-    const int reach_x = (int)ceil(TAPS / 2 * warp->stretch_x), reach_y = (int)ceil(TAPS / 2 * warp->stretch_y);
     texel sum = 0.0f;
     float across = 0.0f, down = 0.0f;
     /* LINE_LANES (4 or 8) columns of samples at a time: sums along y, then adds the weighted columns. */

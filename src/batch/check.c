@@ -15,6 +15,7 @@
 #include "image/reader.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { ROWS_SIZE = 256 << 10 /* bytes of rows that are read at once: they stay in a core's cache */ };
 
@@ -166,6 +167,8 @@ enum status check_run(const struct command *command, FILE *out, void (*report_er
     /* Check all files in parallel, and print and report the outcomes in the order of the list. */
     const int processors = settings_threads(settings);
     const size_t threads = (size_t)processors < list.count ? (size_t)processors : list.count;
+    const bool is_text =
+        !settings->quiet && !(settings->report && named_descriptor(settings->report) == STDOUT_FILENO);
     size_t next = 0;
     results.print_line = report_check;
     if (list.count > 0) /* a shard may be empty */
@@ -182,7 +185,7 @@ enum status check_run(const struct command *command, FILE *out, void (*report_er
         if (!done)
             break;
         /* Print "a.png: whole (CRC-32 and Adler-32)" or "a.jpg: decoded; this JPEG has no checksum". */
-        if (done->result.status == STATUS_OK && !settings->quiet) {
+        if (done->result.status == STATUS_OK && is_text) {
             progress_erase();
             print_visible(out, job_input_name(done->job));
             if (done->has_coefficient_sum || done->checksums)
@@ -195,7 +198,7 @@ enum status check_run(const struct command *command, FILE *out, void (*report_er
                 fputs("; warning: ", out);
             print_visible(out, done->warnings);
             putc('\n', out);
-            /* Before a line of --report, which may go to stdout, too. If nobody reads either, stop. */
+            /* If nobody reads this or a report, stop. */
             if (text_flush(out, error) != STATUS_OK && !settings->report)
                 status = STATUS_FAILED;
         }

@@ -137,12 +137,18 @@ static bool strips_space(const struct job *job, const struct settings *settings)
 }
 
 /* Opens the page's colour space if a stage or --strip needs it. Warns of a profile that cannot be used. */
-static enum status job_open_space(struct job *job, const struct settings *settings, struct error *error)
+static enum status job_open_space(struct job *job, const struct worker *worker, struct error *error)
 {
+    const struct settings *settings = worker->context->settings;
     const struct image_info *info = reader_info(job->reader);
     colour_space_release(job->space);
     job->space = NULL;
     job->space_warning[0] = '\0';
+    if (info->colour_model != COLOUR_MODEL_RGB && !info->approximate && !job->is_stack_result &&
+        !job_reader_options(worker).rgb_space)
+        snprintf(job->space_warning, sizeof job->space_warning,
+                 "is converted from %s to sRGB, as climg does not write it",
+                 info->colour_model <= COLOUR_MODEL_CMYK_INVERTED ? "CMYK" : "L*a*b*");
     /* A pyramid needs it only for a curve that its description does not contain: exponent -1. */
     const bool is_needed = job->pyramid ? job->pyramid->linear && job->pyramid->exponent < 0
                                         : settings->linear || strips_space(job, settings) ||
@@ -173,7 +179,7 @@ enum status job_resolve_chain(struct job *job, const struct worker *worker, stru
         chain_resolve(worker->context->chain, input,
                       format_holds_coefficients(job->format) && !job_is_stack_input(job), &job->chain, error);
     if (status == STATUS_OK)
-        status = job_open_space(job, settings, error);
+        status = job_open_space(job, worker, error);
     /* For --strip: append a conversion to sRGB if the page's profile is for another space. */
     if (status == STATUS_OK && !job_is_stack_input(job) && strips_space(job, settings) && job->space &&
         !job->space->is_srgb) {

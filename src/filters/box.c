@@ -155,7 +155,7 @@ enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, cons
     /* A chroma pixel cannot be split between the part and the rest. */
     if (at.x % chroma->across != 0 || at.y % chroma->down != 0)
         return fail(error, STATUS_FAILED,
-                    "the part begins at +%d+%d, between two pixels of the video's colour; begin it at "
+                    "the part begins at %+d%+d, between two pixels of the video's colour; begin it at "
                     "multiples of %d and %d",
                     at.x, at.y, chroma->across, chroma->down);
     box->width = (struct length){.number = ceil_div(chroma->luma_out->width, chroma->across)};

@@ -11,7 +11,7 @@
 struct length {
     double number;
     bool is_percent;
-    int margin; /* pixels that are added at each end */
+    int margin; /* pixels that are added at each end; may be negative */
 };
 
 /* Must be the first member of the params of a stage that uses BOX_SIZE and BOX_GRAVITY. */

@@ -64,31 +64,23 @@ static struct point canvas_position(const struct canvas *canvas, const struct sh
 enum status canvas_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct canvas *canvas = params;
-    if (canvas->fill.kind != FILL_EDGE)
+    const struct shape *in = chroma->luma_in, *out = chroma->luma_out;
+    if (canvas->fill.kind != FILL_EDGE && (out->width > in->width || out->height > in->height))
         return fail(error, STATUS_FAILED, "needs color=edge on video, whose black is not 0");
-    return box_adapt_to_chroma(&canvas->box, chroma->luma_out, chroma->luma_in, chroma, error);
+    return box_adapt_to_chroma(&canvas->box, out, in, chroma, error);
 }
 
 enum status canvas_shape(const char *what, const void *params, const struct shape *in, struct shape *out,
                          struct error *error)
 {
     const struct canvas *canvas = params;
-    const struct point at = canvas_position(canvas, in);
     box_set_size(&canvas->box, in, out);
     if (canvas->fill.kind == FILL_TRANSPARENT && !in->alpha)
         return fail(error, STATUS_FAILED, "%s color=transparent: the picture has no alpha", what);
-    if (out->width < in->width || out->height < in->height)
-        return fail(error, STATUS_FAILED,
-                    "%s: the picture is %dx%d, larger than the canvas of %dx%d; crop it first with --crop",
-                    what, in->width, in->height, out->width, out->height);
     if (out->width > BOX_MAX_SIDE || out->height > BOX_MAX_SIDE)
         return fail(error, STATUS_FAILED, "%s would make %dx%d pixels; a side is at most %d", what,
                     out->width, out->height, BOX_MAX_SIDE);
-    if ((long long)at.x + in->width <= out->width && (long long)at.y + in->height <= out->height)
-        return STATUS_OK;
-    return fail(error, STATUS_FAILED,
-                "%s: the picture of %dx%d at +%d+%d does not fit on the canvas of %dx%d", what, in->width,
-                in->height, at.x, at.y, out->width, out->height);
+    return STATUS_OK;
 }
 
 struct interval canvas_rows(const void *params, const struct shape *in, struct interval out)

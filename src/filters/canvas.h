@@ -1,4 +1,4 @@
-/* A larger canvas around the picture, for --extend and --border.
+/* A larger canvas around the picture, for --extend and --border. With a negative border it is smaller.
  *
  * struct canvas is plain data, owns nothing, and is read-only after parsing. Most functions are callbacks of
  * a stage whose params are a struct canvas; such a stage calls canvas_shape() in its callback `shape`. All
@@ -34,9 +34,9 @@ struct canvas {
 enum status canvas_parse_fill(const char *text, void *field, struct error *error);
 void canvas_print_fill(FILE *file, const void *field);
 
-/* Sets the width and height of *out to the canvas's. Fails if the canvas does not contain the picture, if a
- * side is longer than BOX_MAX_SIDE, or for color=transparent if the picture has no alpha. `what` names the
- * stage in messages. */
+/* Sets the width and height of *out to the canvas's; the caller checks if the picture fits. Fails if a side
+ * is longer than BOX_MAX_SIDE, or for color=transparent if the picture has no alpha. `what` names the stage
+ * in messages. */
 enum status canvas_shape(const char *what, const void *params, const struct shape *in, struct shape *out,
                          struct error *error);
 
@@ -51,8 +51,8 @@ struct affine canvas_inverse_map(const void *params, const struct shape *in);
  * needs_all_rows. */
 struct stage_caps canvas_caps(const void *params);
 
-/* Converts a canvas of luma pixels to one of chroma pixels, for subsampled video. Fails without color=edge,
- * as 0 is not black in video, and if the picture would not begin at a chroma pixel. */
+/* Converts a canvas of luma pixels to one of chroma pixels, for subsampled video. Fails without color=edge if
+ * there are new pixels, as 0 is not black in video, and if the picture would not begin at a chroma pixel. */
 enum status canvas_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error);
 
 /* Enqueues the copy of the picture to the canvas and the fill around it. Copies samples from in->raster to

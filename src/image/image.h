@@ -41,6 +41,7 @@ struct image_info {
     bool premultiplied;     /* colour is already multiplied by alpha (TIFF's associated alpha) */
     enum sample_type type;
     enum colour_model colour_model; /* of the file; readers convert samples to RGB or gray, and keep this */
+    bool approximate;               /* it is CMYK without a usable profile; the reader has warned */
     double white[2];                /* x and y of the reference white of L*a*b*; 0: D50 */
     /* The fields from here to page_name describe the file that was read. */
     int bits;           /* significant bits of its samples if `type` has more, such as 12; else 0 */

@@ -127,7 +127,8 @@ static enum status open_rgb_conversion(struct reader *reader, struct error *erro
     reader->file_row = allocate(row_size(info), "a row", error);
     if (reader->file_row == NULL || rgb_conversion_open(info, target, &reader->to_rgb, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (rgb_conversion_is_approximate(reader->to_rgb))
+    info->approximate = rgb_conversion_is_approximate(reader->to_rgb);
+    if (info->approximate)
         metadata_warn(&info->metadata,
                       "is CMYK without a profile that can be used; its colours are approximate");
     if (reader->options.rgb_space == NULL)

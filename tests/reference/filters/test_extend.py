@@ -34,7 +34,8 @@ def fill_pixel(color, channels, dtype):
 def extended(samples, width, height, x, y, pixel):
     canvas = np.empty((height, width, samples.shape[2]), samples.dtype)
     canvas[:] = pixel
-    canvas[y:y + samples.shape[0], x:x + samples.shape[1]] = samples
+    part = samples[max(-y, 0):, max(-x, 0):][:height, :width] # negative: cut off
+    canvas[max(y, 0):, max(x, 0):][:part.shape[0], :part.shape[1]] = part
     return canvas
 
 
@@ -80,10 +81,10 @@ def test_edge(tmp_path, rng, edge, dtype):
 @pytest.mark.parametrize("color", ["zero", "edge", "#ff8001"])
 def test_border(tmp_path, rng, color, dtype):
     for width, height in draw_sizes(rng):
-        left, top = int(rng.integers(0, 70)), int(rng.integers(0, 70))
+        left, top, both = (int(rng.integers(-((side - 1) // 2), 70)) for side in (width, height, min(width, height)))
         channels, edge = int(rng.integers(1, 5)), str(rng.choice(EDGES))
         samples = draw_samples(rng, width, height, channels, dtype)
-        for value, x, y in ((f"{left}x{top}", left, top), (f"{top}", top, top)):
+        for value, x, y in ((f"{left}x{top}", left, top), (f"{both}", both, both)):
             size = width + 2 * x, height + 2 * y
             expected = (extended_by_rule(samples, *size, x, y, edge) if color == "edge" else
                         extended(samples, *size, x, y, fill_pixel(color, channels, dtype)))
@@ -103,7 +104,7 @@ def test_border_among_other_stages(tmp_path, rng, channels, memory):
 
 
 @pytest.mark.parametrize("value, status, message", [
-    ("20x", 2, "expected the pixels on every side"), ("5%", 2, "--extend takes percent"), ("-1", 2, "--crop cuts off"), ("2000000", 2, "expected"),
+    ("20x", 2, "expected the pixels on every side"), ("5%", 2, "--extend takes percent"), ("-15", 1, "--border leaves nothing of the picture, which is 41x30"), ("2000000", 2, "expected"),
     ("3+4", 2, "expected"), ("", 2, "needs a value"), ("9,gravity=north", 2, "unknown key gravity"),
     ("524288", 1, "--border would make 1048617x1048606 pixels"), ("5,color=transparent", 1, "--border color=transparent: the picture has no alpha")])
 def test_borders_that_fail(tmp_path, rng, value, status, message):

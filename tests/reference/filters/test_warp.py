@@ -95,6 +95,19 @@ def test_antialias(tmp_path, rng, monkeypatch, name, mode, high, form):
                 [lambda planes: reference.warp(planes, matrix, size, name, mode)])
 
 
+@WAYS
+def test_large_reduction(tmp_path, rng, monkeypatch, form):
+    """An output far from the picture costs nothing: reading each window of 600 x 600 zeros took minutes."""
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    samples = harness.random_samples(rng, Shape(150, 100, 1, "uint8"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    matrix = (100, 0, -1e4, 0, 100, -1e4)
+    harness.run("in.tif", "--warp", f"{text(matrix)},size=500x500,filter=lanczos", "out.tif", cwd=tmp_path)
+    expected = np.zeros((500, 500, 1))
+    expected[96:106, 96:106] = reference.warp(samples / 255, (100, 0, -400, 0, 100, -400), (10, 10), "lanczos")
+    assert np.abs(harness.read_tiff(tmp_path / "out.tif") - 255 * expected.clip(0, 1)).max() <= 0.51
+
+
 @pytest.mark.some(1)
 @WAYS
 def test_not_a_number_where_the_weight_is_zero(tmp_path, rng, monkeypatch, form):

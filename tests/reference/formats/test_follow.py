@@ -302,7 +302,7 @@ PLACES = {"mwg-rs:Regions": "http://www.metadataworkinggroup.com/schemas/regions
 @pytest.mark.some(4)
 @pytest.mark.parametrize("options, loses_regions", [
     (["--blur", "1"], False), (["--scale", "1/2"], False), (["--resize", "33x"], False), (["--resize", "7x50,fit=exact"], False), (["--crop", "20x20"], True),
-    (["--flip", "h"], True), (["--rotate", "180"], True), (["--border", "9"], True), (["--auto-orient"], True), (["--stack", "max", "--crop", "59x30"], True)])
+    (["--flip", "h"], True), (["--rotate", "180"], True), (["--border", "9"], True), (["--border", "-9"], True), (["--auto-orient"], True), (["--stack", "max", "--crop", "59x30"], True)])
 def test_regions_of_xmp(tmp_path, rng, options, loses_regions):
     """Regions are fractions of width and height; the place of EXIF's subject is in pixels. Other properties of the same namespaces stay."""
     regions = "".join(f'<{name} xmlns:{name.split(":")[0]}="{space}"><rdf:Bag><rdf:li>Bob</rdf:li></rdf:Bag></{name}>' for name, space in PLACES.items())

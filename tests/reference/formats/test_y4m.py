@@ -267,6 +267,9 @@ def test_border(rng):
     for frame, result in zip(frames, made, strict=True):
         assert np.array_equal(result[0], np.pad(frame[0], ((6, 6), (4, 4)), "edge"))
         assert np.array_equal(result[1], np.pad(frame[1], ((3, 3), (2, 2)), "edge"))
+    _, made = planes_in(through(y4m(frames, header_of(frames, "420", 8)), "--border", "-4x-6"), "420", 8)
+    for frame, result in zip(frames, made, strict=True):
+        assert np.array_equal(result[0], frame[0][6:-6, 4:-4]) and np.array_equal(result[2], frame[2][3:-3, 2:-2])
 
 
 def test_rotation_without_corners(rng):
