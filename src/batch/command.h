@@ -28,7 +28,8 @@ struct command {
     bool output_is_directory; /* as there are several inputs or --files-from, or `output` ends in a slash */
     /* True if the last name may be an input, for example of a shell pattern. */
     bool output_may_be_input; /* a stage or option follows the names: a.jpg b.jpg --blur 2 */
-    bool output_after_input;  /* the name follows an input, in a command with options: --blur 2 *.jpg */
+    bool output_after_input;  /* the name follows an input or --files-from, in a command with
+                               * options: --blur 2 *.jpg */
 
     /* Confines the process to the command's files and starts the thread that waits for signals. Called once,
      * when the files are known, before pixels are decoded and before there are other threads. May be NULL. */

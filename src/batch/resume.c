@@ -487,7 +487,8 @@ enum status resume_check_existing(const struct command *command, const struct jo
                                   const struct resume *resume, struct error *error)
 {
     const bool is_named_like_input = command->output_may_be_input && !list->output_is_directory,
-               is_checked = (is_named_like_input || command->output_after_input) && !command->settings.yes,
+               is_checked =
+                   (command->output_may_be_input || command->output_after_input) && !command->settings.yes,
                keeps_any = is_named_like_input || list->is_stack;
     for (size_t i = 0; is_checked && i < (list->is_stack ? 1 : list->count); i++) {
         const struct job *job = &list->jobs[i];

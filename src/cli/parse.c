@@ -342,9 +342,11 @@ static void assign_positionals(const struct parser *parser, struct command *comm
     int at = 1;
     while (at < parser->argc && parser->argv[at] != command->output)
         at++;
-    command->output_after_input = last_is_output && count > 1 &&
-                                  count + parser->options_ended + 1 < (size_t)parser->argc &&
-                                  parser->argv[at - 1] == command->inputs[count - 2];
+    /* The end is that of "--files-from=list", too. */
+    const char *before = count > 1 ? command->inputs[count - 2] : settings->files_from;
+    command->output_after_input =
+        last_is_output && count + parser->options_ended + 1 < (size_t)parser->argc &&
+        parser->argv[at - 1] + strlen(parser->argv[at - 1]) == before + strlen(before);
     if (count == 0 && !has_list)
         command->inputs[0] = "-";
 }

@@ -34,6 +34,10 @@ cp "$SAMPLES/scene.png" 2023/b.png
 cp "$SAMPLES/soft-alpha.png" 2024/b.png
 climg 2023/ 2024/ --scale 1/2
 climg -r 2023 2024
+echo 2023/b.png >list
+climg --files-from=list 2024/
+climg --files-from list 2024/ --scale 1/2
+rm list
 ls 2024
 cmp 2024/b.png "$SAMPLES/soft-alpha.png"
 # Outputs of climg are replaced, also without a text Software if they are copies of the inputs or in --resume's list.
