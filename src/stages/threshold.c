@@ -116,7 +116,8 @@ static const struct option options[] = {
      .max = MAX_RADIUS,
      .value = "N",
      .unused = window_unused,
-     .help = "the window is 2 N + 1 pixels wide and high, which should be about two lines of text"},
+     .help = "the window is 2 N + 1 pixels wide and high, which should be at least the height of a line of "
+             "text; more hardly matters"},
     {.name = "k",
      .type = OPTION_REAL,
      .offset = offsetof(struct threshold, k),
@@ -125,7 +126,7 @@ static const struct option options[] = {
      .max = 10,
      .value = "K",
      .unused = window_unused,
-     .help = "larger removes more of the background, and of faint text"},
+     .help = "larger removes more of the background, and of faint text; 0.1 if letters break"},
     {.name = "invert",
      .type = OPTION_YES_NO,
      .offset = offsetof(struct threshold, invert),
@@ -138,7 +139,7 @@ static const struct option options[] = {
 static const struct example examples[] = {
     {"climg samples/page.jpg --gray --threshold 50% page.png", "black and white, nothing between"},
     {"climg samples/cells.png --gray --threshold otsu mask.png", "objects and background"},
-    {"climg samples/page.jpg --gray --threshold sauvola,radius=15,k=0.1 page.png", "a page in uneven light"},
+    {"climg samples/page.jpg --gray --threshold sauvola,k=0.1 page.png", "a page in uneven light"},
     {"climg samples/page.jpg --gray --invert --threshold wolf,k=0.5,invert=yes page.png",
      "light text on a dark page, which --invert makes here"},
     {NULL, NULL},
@@ -551,7 +552,9 @@ const struct stage stage_threshold = {
         "sauvola, niblack and wolf find a V for each pixel, from mean m and standard deviation s of the "
         "window of 2 N + 1 pixels a side around it, so that shadows on a page do not become black:\n\n"
         "niblack: V = m - K s. Paper without text becomes speckled.\n\n"
-        "sauvola: V = m (1 + K (s / R - 1)), R half of full scale. For dark text on lighter paper.\n\n"
+        "sauvola: V = m (1 + K (s / R - 1)), R half of full scale. For dark text on lighter paper. Letters "
+        "that are less than about K (0.2: a fifth) darker than their surroundings break or disappear: pale "
+        "print and thin strokes need K = 0.1, whatever N is.\n\n"
         "wolf: V = m + K (m - M) (s / R - 1), M the smallest sample and R the largest s of the picture, or "
         "with channels=each of each colour. For faint text; its authors use K = 0.5.\n\n"
         "The first two are scikit-image's threshold_niblack and threshold_sauvola, except at the border, "
