@@ -148,7 +148,7 @@ static enum status job_open_space(struct job *job, const struct worker *worker, 
         !job_reader_options(worker).rgb_space)
         snprintf(job->space_warning, sizeof job->space_warning,
                  "is converted from %s to sRGB, as climg does not write it",
-                 info->colour_model <= COLOUR_MODEL_CMYK_INVERTED ? "CMYK" : "L*a*b*");
+                 colour_model_name(info->colour_model));
     /* A pyramid needs it only for a curve that its description does not contain: exponent -1. */
     const bool is_needed = job->pyramid ? job->pyramid->linear && job->pyramid->exponent < 0
                                         : settings->linear || strips_space(job, settings) ||

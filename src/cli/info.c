@@ -55,16 +55,6 @@ const char *channel_layout_name(const struct image_info *info)
     return names[info->channels - 1];
 }
 
-/* Returns the colour model of a file whose samples are read as RGB, or NULL. */
-static const char *model_name(const struct image_info *info)
-{
-    static const char *const names[] = {[COLOUR_MODEL_CMYK] = "CMYK",
-                                        [COLOUR_MODEL_CMYK_INVERTED] = "CMYK",
-                                        [COLOUR_MODEL_CIELAB] = "L*a*b*",
-                                        [COLOUR_MODEL_ICCLAB] = "L*a*b*"};
-    return names[info->colour_model];
-}
-
 const char *channel_name(const struct image_info *info, int channel)
 {
     static const char *const names[] = {"red", "green", "blue"}, *const video[] = {"Y", "Cb", "Cr"};
@@ -181,7 +171,7 @@ static void print_json(FILE *file, const struct file_info *facts)
     json_put_string(&out, "samples", sample_name(info->type));
     json_put_positive(&out, "bits", info->bits);
     json_put_boolean(&out, "palette", info->palette);
-    json_put_string(&out, "colour_model", model_name(info));
+    json_put_string(&out, "colour_model", colour_model_name(info->colour_model));
     json_put_positive(&out, "pages", facts->pages);
     json_put_string(&out, "compression", facts->compression);
     if (info->video.header)
@@ -321,6 +311,7 @@ static void print_lines(FILE *out, const struct file_info *facts)
 {
     const struct image_info *info = facts->info;
     const struct shape *shape = &facts->pyramid.shape;
+    const char *model = colour_model_name(info->colour_model);
     /* "photo.png: PNG, 640 x 480, RGB, 8 bit" */
     print_visible(out, facts->name);
     fprintf(out, ": %s, %u x %u, %s, ", facts->format->name, info->width, info->height,
@@ -328,10 +319,11 @@ static void print_lines(FILE *out, const struct file_info *facts)
     if (info->bits > 0)
         fprintf(out, "%d bit%s\n", info->bits, info->palette ? " of a palette" : "");
     else
-        fprintf(out, "%s%s%s\n", sample_name(info->type), model_name(info) ? ", from " : "",
-                info->palette      ? "a palette"
-                : model_name(info) ? model_name(info)
-                                   : "");
+        fprintf(out, "%s%s%s\n", sample_name(info->type),
+                info->palette ? " of a palette"
+                : model       ? ", from "
+                              : "",
+                model ? model : "");
     if (facts->is_pyramid)
         fprintf(out, "  coefficients: of %d x %d, %d channel%s, %s; %d level%s, biort %s, qshift %s\n",
                 shape->width, shape->height, shape->channels, shape->channels == 1 ? "" : "s",

@@ -47,6 +47,11 @@ const char *sample_name(enum sample_type type)
     return types[type].name;
 }
 
+const char *colour_model_name(enum colour_model model)
+{
+    return model == COLOUR_MODEL_RGB ? NULL : model <= COLOUR_MODEL_CMYK_INVERTED ? "CMYK" : "L*a*b*";
+}
+
 /* Decodes IEEE 754 binary16: a sign bit, 5 bits of exponent with bias 15, 10 bits of fraction. With exponent
  * 0 there is no implicit leading bit; 31 is infinity or NaN. */
 static double half_value(uint16_t bits)

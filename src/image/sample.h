@@ -27,6 +27,9 @@ enum colour_model {
     COLOUR_MODEL_ICCLAB,        /* L*a*b* as in ICC profiles of version 2 */
 };
 
+/* Returns "CMYK" or "L*a*b*"; NULL: RGB or gray. */
+const char *colour_model_name(enum colour_model model);
+
 /* Returns the bytes of a sample. */
 size_t sample_size(enum sample_type type);
 

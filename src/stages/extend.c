@@ -32,17 +32,13 @@ static enum status extend_shape(const void *params, const struct shape *in, stru
 {
     if (canvas_shape("--extend", params, in, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (out->width < in->width || out->height < in->height)
-        return fail(error, STATUS_FAILED,
-                    "--extend: the picture is %dx%d, larger than the canvas of %dx%d; crop it first with "
-                    "--crop",
-                    in->width, in->height, out->width, out->height);
     const struct point at = box_position(params, in, out);
-    if ((long long)at.x + in->width <= out->width && (long long)at.y + in->height <= out->height)
+    if (at.x >= 0 && at.y >= 0 && (long long)at.x + in->width <= out->width &&
+        (long long)at.y + in->height <= out->height)
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
-                "--extend: the picture of %dx%d at +%d+%d does not fit on the canvas of %dx%d", in->width,
-                in->height, at.x, at.y, out->width, out->height);
+                "--extend: the picture of %dx%d at %+d%+d does not fit on the canvas of %dx%d; --crop cuts",
+                in->width, in->height, at.x, at.y, out->width, out->height);
 }
 
 const struct stage stage_extend = {

@@ -143,7 +143,7 @@ def test_percent(tmp_path, rng):
 
 
 @pytest.mark.parametrize("box, status, message", [
-    ("40x60", 1, "the picture is 41x30, larger than the canvas of 40x60; crop it first with --crop"),
+    ("40x60", 1, "the picture of 41x30 at +0+15 does not fit on the canvas of 40x60; --crop cuts"),
     ("50x40+10+0", 1, "the picture of 41x30 at +10+0 does not fit on the canvas of 50x40"),
     ("50x40,color=transparent", 1, "the picture has no alpha"), ("3000000%x40", 2, "expected WxH"), ("2000000x40", 2, "expected WxH"),
     ("100%x100%,color=#12345", 2, "or #rrggbb"), ("100%,color=#1234567", 2, "or #rrggbb"),

@@ -61,18 +61,20 @@ def test_png(tmp_path, mode, channels, colours):
     assert {"  compression: Deflate", "  Author: n\u00e9 \u00fc", "  Title: \u4e00"} <= set(lines)
 
 
-@pytest.mark.parametrize("kind, name", [("separated", "CMYK"), ("cielab", "L*a*b*"), ("jpg", "CMYK"), ("rgb", None)])
+@pytest.mark.parametrize("kind, name", [("separated", "CMYK"), ("cielab", "L*a*b*"), ("jpg", "CMYK"), ("rgb", None), ("palette", None)])
 def test_colour_model(tmp_path, rng, kind, name):
     """Files of other colours than RGB, which are described as they are read."""
     samples = rng.integers(0, 255, (8, 9, 4 if name == "CMYK" else 3), dtype=np.uint8)
     if kind == "jpg":
         Image.fromarray(samples, "CMYK").save(tmp_path / "in", "JPEG")
+    elif kind == "palette":
+        tifffile.imwrite(tmp_path / "in", samples[..., 0], photometric=kind, colormap=np.zeros((3, 256), np.uint16))
     else:
         tifffile.imwrite(tmp_path / "in", samples, photometric=kind, metadata=None)
     info, = told(tmp_path / "in")
     assert (info["colours"], info["colour_model"]) == ("RGB", name)
     line = harness.run("--info", tmp_path / "in", env=NO_DEVICE).out.decode().splitlines()[0]
-    assert line.endswith(", RGB, 8 bit" + (f", from {name}" if name else ""))
+    assert line.endswith(", RGB, 8 bit" + (f", from {name}" if name else " of a palette" if kind == "palette" else ""))
 
 
 def test_coefficients(tmp_path):
