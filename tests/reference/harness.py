@@ -110,12 +110,17 @@ class Result:
         return f"$ {self.command}\nexit status {self.status}\n{self.err}"
 
 
+def climg_with(env=()):
+    """The words that start climg with these changes of the environment. Variables other than climg's and folders may be for the linker,
+    an allocator or the drivers: climg is then loaded anew."""
+    is_forked = all(name.startswith(("CLIMG_", "XDG_")) or name in ("HOME", "TMPDIR") for name in env)
+    return [*(os.environ.get("CLIMG_TEST_STARTER", "").split() if is_forked else []), CLIMG]
+
+
 def run(*args, stdin=None, cwd=None, status=0, env=None):
-    """Runs climg and insists on its exit status. Variables other than climg's may be for the linker, an allocator or the drivers: climg
-    is then started anew."""
+    """Runs climg and insists on its exit status."""
     command = [CLIMG, *map(str, args)]
-    starter = os.environ.get("CLIMG_TEST_STARTER", "").split() if all(name.startswith("CLIMG_") for name in env or {}) else []
-    done = subprocess.run([*starter, *command], input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL,
+    done = subprocess.run([*climg_with(env or {}), *command[1:]], input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL,
                           capture_output=True, cwd=cwd, timeout=120, env={**os.environ, **(env or {})})
     result = Result(shlex.join(command), done.returncode, done.stdout, done.stderr.decode())
     assert result.status == status, f"expected exit status {status}\n{result}"

@@ -108,7 +108,7 @@ def sum_of(climg, device, folder, way, recipe):
     """The sum, or what went wrong."""
     environment, more = WAYS[way]
     output = folder / f"{zlib.crc32((way + recipe).encode()):08x}.tif"
-    command = [climg, *(word.format(**{name: folder / f"{name}.tif" for name in PICTURES}, samples=SAMPLES, printer=folder / "printer.icc") for word in shlex.split(recipe)),
+    command = [*climg, *(word.format(**{name: folder / f"{name}.tif" for name in PICTURES}, samples=SAMPLES, printer=folder / "printer.icc") for word in shlex.split(recipe)),
                "--depth", "float", *more, *(["-d", device] if device else []), output]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
     if done.returncode != 0:
@@ -154,7 +154,7 @@ def main():
     arguments = parser.parse_args()
     climg = os.environ.get("CLIMG", str(HERE.parent.parent / "build" / "climg"))
     ways = arguments.ways[:1] if arguments.update else arguments.ways
-    results = compare(climg, ways, arguments.device, arguments.only, arguments.jobs)
+    results = compare([climg], ways, arguments.device, arguments.only, arguments.jobs)
     wrong = [(way, recipe, got) for way, recipe, expected, got in results if got != expected]
     for way, recipe, got in wrong:
         print(f"{way}: {recipe}: {got}")

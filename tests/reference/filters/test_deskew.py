@@ -12,7 +12,7 @@ import harness
 import scanned
 
 # CLIMG_TEST_PAGES=200: all that is claimed in docs/limits.md; takes a quarter of an hour.
-PAGES = int(os.environ.get("CLIMG_TEST_PAGES", 20))
+PAGES = int(os.environ.get("CLIMG_TEST_PAGES", 10))
 
 
 def angles(said):
@@ -26,7 +26,7 @@ def test_generated_pages(tmp_path, rng):
     (tmp_path / "in").mkdir()
     truth = {}
     for number in range(PAGES):
-        samples, truth[f"p{number}"] = scanned.make_page(rng, dpi=None if PAGES > 20 else int(rng.choice([150, 200])))
+        samples, truth[f"p{number}"] = scanned.make_page(rng, dpi=None if PAGES > 10 else int(rng.choice([150, 200])))
         Image.fromarray(samples).save(tmp_path / "in" / f"p{number}.{'jpg' if number % 2 else 'png'}", quality=90)
     done = harness.run("-v", "in", "--deskew", "out", cwd=tmp_path)
     found, unclear = angles(done.err)

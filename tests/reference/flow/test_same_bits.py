@@ -13,7 +13,7 @@ import sums
 def test_all_commands_give_the_sums_of_the_list():
     """With both kernel variants; each run of the tests chooses in which memory and slices."""
     chance = None if os.environ.get("CLIMG_TEST_ALL") else random.Random(harness.seed_text())
-    results = sums.compare(harness.CLIMG, sums.USUAL, jobs=2, chance=chance)
+    results = sums.compare(harness.climg_with(), sums.USUAL, jobs=2, chance=chance)
     assert len(results) >= 60 * 2
     wrong = [f"{way}: {recipe}: {got}, not {expected}" for way, recipe, expected, got in results if got != expected]
     assert not wrong, "\n".join(["if that was meant: make sums", *wrong])

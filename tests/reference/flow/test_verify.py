@@ -33,7 +33,7 @@ def write_input(folder, rng, dtype, channels):
 
 def climg(folder, env, *args, status=0):
     args = [word.replace("samples/scene.tif", "reference.tif") for word in args]
-    done = subprocess.run([harness.CLIMG, "-y", "in.tif", *args], cwd=folder, env={**os.environ, **env}, capture_output=True,
+    done = subprocess.run([*harness.climg_with(env), "-y", "in.tif", *args], cwd=folder, env={**os.environ, **env}, capture_output=True,
                           text=True, timeout=300)
     assert done.returncode == status, f"{args} {env}\n{done.stderr}"
     return done.stderr

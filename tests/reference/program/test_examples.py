@@ -24,6 +24,6 @@ def test_stages_are_listed():
 def test_example(tmp_path, command):
     shutil.copytree(harness.ROOT / "samples", tmp_path / "samples")
     words = shlex.split(command)
-    done = subprocess.run([harness.CLIMG, *words[1:]], cwd=tmp_path, capture_output=True, timeout=120)
+    done = subprocess.run([*harness.climg_with(), *words[1:]], cwd=tmp_path, capture_output=True, timeout=120)
     assert (done.returncode, harness.without_clipping(done.stderr.decode())) == (0, "")
     assert np.ptp(pixels(tmp_path / words[-1]).astype(float)) > 0, "the picture has one colour"

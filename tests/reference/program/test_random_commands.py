@@ -232,9 +232,9 @@ def check_lines(command, status, error):
 
 
 def run(folder, command, stdin):
-    env = {**os.environ, "TMPDIR": str(folder / "tmp"), "XDG_CONFIG_HOME": str(folder / "home")}
-    return subprocess.run([harness.CLIMG, *command.words], cwd=folder, input=stdin, capture_output=True, timeout=60, env=env,
-                          check=False)
+    env = {"TMPDIR": str(folder / "tmp"), "XDG_CONFIG_HOME": str(folder / "home")}
+    return subprocess.run([*harness.climg_with(env), *command.words], cwd=folder, input=stdin, capture_output=True, timeout=60,
+                          env={**os.environ, **env}, check=False)
 
 
 def check(folder, command, stdin):
