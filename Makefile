@@ -202,8 +202,8 @@ ifneq ($(SANITIZE),)
 export ASAN_OPTIONS := use_sigaltstack=0
 export LSAN_OPTIONS := suppressions=$(abspath tests/lsan.supp):print_suppressions=0
 endif
-# Builds everything, runs all tests even if some fail, and ends with one sentence. Cluster and command tests mostly wait, so they run
-# next to the reference tests; the + lets these makes share the jobs. Each part appends a line for a test that failed or was skipped to
+# Builds everything, runs all tests even if some fail, and ends with one sentence. Cluster, command and torture tests often wait, so they
+# run next to the reference tests; the + lets these makes share the jobs. Each part appends a line for a test that failed or was skipped to
 # the file RESULTS.
 RESULTS := $(abspath $(BUILD))/results
 TEST = $(MAKE) --no-print-directory -k CLIMG_RESULTS=$(RESULTS)
@@ -211,8 +211,7 @@ check: tools $(BUILD)/climg $(UNIT_TESTS) $(FUZZERS:%=$(OBJ)/replay/%) $(BUILD)/
 	@rm -f $(RESULTS)
 	+@status=0; \
 	$(TEST) check-generated check-layers check-libjpeg check-unit check-fuzz || status=1; \
-	$(TEST) check-reference check-cluster check-cli || status=1; \
-	$(TEST) check-torture || status=1; \
+	$(TEST) check-reference check-cluster check-cli check-torture || status=1; \
 	tests/results $(RESULTS) $$status
 # Programs and Python modules that tests use.
 TEST_PROGRAMS := ffmpeg x264 pamtopfm exiftool file script fish zsh parallel
