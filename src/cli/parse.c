@@ -343,10 +343,11 @@ static void assign_positionals(const struct parser *parser, struct command *comm
     while (at < parser->argc && parser->argv[at] != command->output)
         at++;
     /* The end is that of "--files-from=list", too. */
-    const char *before = count > 1 ? command->inputs[count - 2] : settings->files_from;
-    command->output_after_input =
-        last_is_output && count + parser->options_ended + 1 < (size_t)parser->argc &&
-        parser->argv[at - 1] + strlen(parser->argv[at - 1]) == before + strlen(before);
+    const char *end = parser->argv[at - 1] + strlen(parser->argv[at - 1]), *list = settings->files_from;
+    command->output_after_input = last_is_output &&
+                                  count + parser->options_ended + 1 < (size_t)parser->argc &&
+                                  ((count > 1 && parser->argv[at - 1] == command->inputs[count - 2]) ||
+                                   (has_list && end == list + strlen(list)));
     if (count == 0 && !has_list)
         command->inputs[0] = "-";
 }

@@ -37,6 +37,7 @@ climg -r 2023 2024
 echo 2023/b.png >list
 climg --files-from=list 2024/
 climg --files-from list 2024/ --scale 1/2
+climg --scale 1/2 2023/a.png --files-from list 2024/
 rm list
 ls 2024
 cmp 2024/b.png "$SAMPLES/soft-alpha.png"
