@@ -107,8 +107,7 @@ def test_reports_to_redirected_streams_keep_what_is_there(tmp_path, rng):
         text = log.read_text()
         assert text.startswith("before\n") and "{" in text, option
     harness.run_shell("climg --check --report /dev/stdout a.png > log", cwd=tmp_path)
-    whole, line = log.read_text().splitlines()
-    assert whole == "a.png: whole (CRC-32 and Adler-32)" and json.loads(line)["status"] == "whole"
+    assert json.loads(log.read_text())["status"] == "whole", "a report on standard output comes without the text"
 
 
 def test_stack_that_ends_early(tmp_path, rng):
