@@ -346,8 +346,8 @@ def with_silence(kind, clean, noisy, share, rng):
 @pytest.mark.parametrize("kind", ["black", "white", "grey", "bars", "border", "highlights", "spots", "transparent"])
 @pytest.mark.parametrize("name", ["ascent", "scene"])
 def test_what_says_nothing_of_noise_is_left_out(tmp_path, rng, name, kind, share):
-    """Places that are clipped, transparent or of one colour, in large areas or in spots of about ten pixels: with them the rest is
-    denoised as well as by the true strength."""
+    """Areas that are clipped, transparent or of one colour, large ones or spots of about ten pixels: with them the rest is denoised as
+    well as by the true strength. Seed 1082823897 misses it by 0.4 dB (ascent, 2% spots): a share of positions is next to MOSTLY_LIVE."""
     clean = pywt.data.ascent().astype(float) if name == "ascent" else np.asarray(Image.open(harness.SAMPLES / "scene.png").convert("RGB"), float)
     clean = clean[:384, :384] * 0.9 + 12
     noisy, rest = with_silence(kind, clean, np.clip(np.rint(clean + rng.normal(0, 10, clean.shape)), 0, 255), share, rng)
