@@ -48,7 +48,6 @@
 #define PAIR_VECS     (4 / LANES)
 #define HALO          ((TAPS - 2) / LANES + PADDING_VECS)
 #define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that the group reads for ROWS rows of Lo and Hi */
-#define FIRST_ROW(y)  (2 * (y) + 2 - TAPS)           /* first source row for output rows from y on */
 
 struct filters {
     float2 low[TAPS], high[TAPS]; /* x: of tree a, y: of tree b */
@@ -58,7 +57,6 @@ struct filters {
 #define PAIR_VECS     (2 * PAIRS / LANES)
 #define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / LANES)
 #define WINDOW        (TAPS + ROWS - 1)
-#define FIRST_ROW(y)  ((y)-RADIUS)
 
 struct filters {
     float low[TAPS], high[TAPS];
@@ -174,9 +172,14 @@ forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const s
     const int y0 = lowpass_at.first_row + get_group_id(1) * ROWS;
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first vec */
     const struct padded_axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
+#ifdef QSHIFT
+    const int window_y = 2 * y0 + 2 - TAPS; /* the window's first source row */
+#else
+    const int window_y = y0 - RADIUS;
+#endif
     /* Border rule along y, once for all columns. */
     for (int j = item; j < WINDOW; j += GROUP)
-        rows[j] = clamp_row(src_at, padded_index(down, FIRST_ROW(y0) + j));
+        rows[j] = clamp_row(src_at, padded_index(down, window_y + j));
     barrier(CLK_LOCAL_MEM_FENCE);
 
     /* Along y: Lo and Hi of the work-item's columns. */

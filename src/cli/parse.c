@@ -342,7 +342,7 @@ static void assign_positionals(const struct parser *parser, struct command *comm
     int at = 1;
     while (at < parser->argc && parser->argv[at] != command->output)
         at++;
-    /* The end is that of "--files-from=list", too. */
+    /* The word before the output ends with the name of the list: "--files-from list", "--files-from=list". */
     const char *end = parser->argv[at - 1] + strlen(parser->argv[at - 1]), *list = settings->files_from;
     command->output_after_input = last_is_output &&
                                   count + parser->options_ended + 1 < (size_t)parser->argc &&

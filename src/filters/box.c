@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Parses a length at *text and advances *text past it. Pixels must be whole numbers. */
@@ -157,7 +158,7 @@ enum status box_adapt_to_chroma(struct box *box, const struct shape *whole, cons
         return fail(error, STATUS_FAILED,
                     "the part begins at %+d%+d, between two pixels of the video's colour; begin it at "
                     "multiples of %d and %d",
-                    at.x, at.y, chroma->across, chroma->down);
+                    abs(at.x), abs(at.y), chroma->across, chroma->down);
     box->width = (struct length){.number = ceil_div(chroma->luma_out->width, chroma->across)};
     box->height = (struct length){.number = ceil_div(chroma->luma_out->height, chroma->down)};
     box->ratio = 0;

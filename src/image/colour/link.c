@@ -135,8 +135,7 @@ static cmsHTRANSFORM open_transform(const struct link_entry *entry, cmsContext c
 /* Converts a value of a channel to a position in the grid, 0 to 1, and back. Nodes are at equally spaced
  * positions of the source, and store positions of the target:
  *
- *     value of the source ─▶ link->decode ─▶ position ─▶ grid ─▶ position ─▶ link->encode ─▶ value of the
- * target
+ *     source value ─▶ link->decode ─▶ position ─▶ grid ─▶ position ─▶ link->encode ─▶ target value
  *
  * Nodes at equal steps of light would be too coarse in the dark. */
 struct node_scale {

@@ -365,6 +365,7 @@ REFUSED = [
     ("444", ["--gray"], "--gray does not work on Y, Cb and Cr"),
     ("422", ["--rotate", "1,outside=edge"], "--rotate 1,outside=edge: works on video whose colour is as wide as high, 4:2:0 or 4:4:4"),
     ("420", ["--crop", "20x20+3+2"], "--crop 20x20+3+2: the part begins at +3+2, between two pixels of the video's colour"),
+    ("420", ["--border", "-3"], "--border -3: the part begins at +3+3, between two pixels of the video's colour"),
     ("420", ["--rotate", "5"], "--rotate 5: needs outside=edge on video"),
     ("420", ["--linear", "--blur", "1"], "is video of Y, Cb and Cr; leave --linear out"),
     ("420", ["--range", "auto", "--blur", "1"], "is video of Y, Cb and Cr; leave --range out"),
